@@ -1,0 +1,361 @@
+"""The commands. Each reads its arguments, calls one function and prints what it returns; no logic here.
+
+Every command exits with 0, or with 2 and one line on standard error that says what is wrong and what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tacit import __version__
+from tacit.errors import TacitError
+
+app = typer.Typer(
+    help="Keyboards that learn from what people type without anyone collecting it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+data = typer.Typer(help="Known public corpora, and numbers about any text.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
+CorpusOption = Annotated[
+    str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
+]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
+
+
+def _start_jax() -> None:
+    """On CPU, let JAX see several devices, so that a cohort is spread over the cores."""
+    import jax
+
+    jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
+
+
+def _print_table(rows: list[list[str]], title: str | None = None) -> None:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name, *cells in zip(*rows, strict=True):
+        numbers = all(cell[:1] in "0123456789-±" for cell in cells)
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in rows[1:]:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    # a pipe has no width: never cut a number there
+    console.print(table, width=None if console.is_terminal else 200, markup=False)
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=1, sort_keys=True))
+
+
+@app.command()
+def train(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run; see `tacit presets`.")],
+    corpus: CorpusOption = None,
+    rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every draw.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")] = None,
+    data: DataOption = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
+) -> None:
+    """Train a model and leave a run directory.
+
+    Examples:
+
+      tacit train fedavg --rounds 20 --out runs/first
+
+      tacit train fedatt --corpus ~/texts.jsonl.gz --set client.lr=0.5 --set sampling.clients=50
+
+      tacit train my.toml --resume
+    """
+    from tacit import report, runs
+    from tacit.config import resolve
+    from tacit.progress import bar
+    from tacit.progress import tensorboard as to_tensorboard
+
+    _start_jax()
+    given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
+    assignments = [f"{k}={json.dumps(v)}" for k, v in given.items() if v is not None]
+    config = resolve(preset, [*assignments, *(set_ or [])])
+    out = out or Path("runs") / Path(preset).stem
+    watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
+    summary = runs.train(config, out, resume, data, watchers)
+    entry = report.entry_of(out)
+    lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
+    facts = report.run_facts(summary, report.seconds_of(out))
+    report.write(out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts))
+    _print_table(report.comparison([entry]))
+    typer.echo(f"{out / 'report.html'}")
+
+
+@app.command()
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    corpus: CorpusOption = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Score a run's best model: on its own held-out part, or on all of another corpus.
+
+    Examples:
+
+      tacit evaluate runs/first
+
+      tacit evaluate runs/first --corpus messages.jsonl --json
+    """
+    from tacit.evaluate import evaluate as score
+
+    _start_jax()
+    found = score(run, corpus, data)
+    if as_json:
+        _print_json(found)
+        return
+    shown = {
+        "perplexity": f"{found['perplexity']:.2f}",
+        "top1": f"{found['top1']:.2%}",
+        "top3": f"{found['top3']:.2%}",
+        "tokens": f"{found['tokens']:,.0f}",
+        "oov": f"{found['oov']:.2%}",
+        "sll": f"{found['sll']:.2f}",
+        "sll_without_oov": f"{found['sll_without_oov']:.2f}",
+        "people": f"{found['people']:,}",
+    }
+    half = {"perplexity": "±{:.2f}", "top1": "±{:.2%}", "top3": "±{:.2%}", "sll": "±{:.2f}"}
+    rows = [["", found["text"], "95 %"]]
+    for name, value in shown.items():
+        ci = found["ci95"].get(name)
+        rows.append([name, value, half[name].format(ci) if name in half and ci is not None else ""])
+    _print_table(rows)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories.")],
+    out: Annotated[Path, typer.Option(help="Where the plots go.")] = Path("compare.html"),
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs: a table here, and a page with plots.
+
+    Example:
+
+      tacit compare runs/fedavg runs/fedatt --out compare.html
+    """
+    from tacit import report
+    from tacit.runs import read_config
+
+    names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
+    entries = [report.entry_of(run, name) for run, name in zip(runs, names, strict=True)]
+    if as_json:
+        _print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
+        return
+    title = "Tacit: " + ", ".join(names)
+    report.write(out, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
+    _print_table(report.comparison(entries))
+    typer.echo(str(out))
+
+
+@app.command()
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What has been typed so far.")],
+    k: Annotated[int, typer.Option("--k", help="How many words.", min=1)] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Suggest the next word.
+
+    Example:
+
+      tacit predict runs/first "are you" --k 3
+    """
+    from tacit.evaluate import predict as guess
+
+    _start_jax()
+    found = guess(run, text, k)
+    if as_json:
+        _print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
+        return
+    _print_table([["word", "probability"], *([w, f"{p:.2%}"] for w, p in found)])
+
+
+@app.command()
+def bench(
+    workload: Annotated[list[str] | None, typer.Option("--workload", help="small, gboard, paper; may be repeated.")] = None,
+    precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
+    repeats: Annotated[int, typer.Option(help="Timed repeats; the median counts.", min=1)] = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Time a cohort's training on this machine.
+
+    Example:
+
+      tacit bench --workload small --json
+    """
+    from tacit.bench import WORKLOADS, measure
+    from tacit.progress import busy
+
+    _start_jax()
+    for name, value, allowed in (
+        ("--precision", precision, ("float32", "bfloat16")),
+        ("--executor", executor, ("auto", "vmap", "map")),
+    ):
+        if value not in allowed:
+            raise TacitError(f"{name} {value} is not known; it is one of: {', '.join(allowed)}")
+    found = []
+    for name in workload or list(WORKLOADS):
+        with busy(f"timing {name}"):
+            found.append(measure(name, precision, executor, repeats))
+    if as_json:
+        _print_json(found)
+        return
+    rows = [["workload", "clients", "steps", "executor", "devices", "ms per client-step", "words per second"]]
+    rows += [
+        [r["workload"], str(r["clients"]), str(r["steps"]), r["executor"], f"{r['devices']} × {r['device']}",
+         f"{r['ms_per_client_step']:.3f}", f"{r['tokens_per_s']:,.0f}"]
+        for r in found
+    ]
+    _print_table(rows)
+
+
+@app.command()
+def presets() -> None:
+    """List the built-in configurations."""
+    from tacit.config import presets as known
+    from tacit.config import preset_summary
+
+    _print_table([["preset", "what"], *([name, preset_summary(name)] for name in known())])
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/demo"),
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")] = None,
+) -> None:
+    """Train on the built-in typists, compare with a central model and an n-gram, write a report."""
+    from tacit.demo import demo as show
+
+    _start_jax()
+    typer.echo(str(show(out, tuple(set_ or ()))))
+
+
+@data.command("list")
+def data_list(as_json: JsonOption = False) -> None:
+    """Known public corpora: what they are, where they come from, their licences."""
+    import dataclasses
+
+    from tacit.text.catalogue import entries
+
+    if as_json:
+        _print_json([dataclasses.asdict(e) for e in entries()])
+        return
+    rows = [["name", "what", "licence as stated", "source"]]
+    rows.append(["typists", "the built-in typists: made, not collected", "Apache-2.0, with Tacit", "built in"])
+    rows += [[e.name, e.what, e.licence, e.source] for e in entries()]
+    _print_table(rows)
+
+
+@data.command("describe")
+def data_describe(
+    corpus: Annotated[str, typer.Argument(help="'typists', a known corpus, or a path.")] = "typists",
+    data: DataOption = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="typists.key=value", help="Settings of the typists.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Numbers about a text: people, words, and how far from IID it is.
+
+    Examples:
+
+      tacit data describe typists --set typists.label_skew=0
+
+      tacit data describe ~/texts.jsonl.gz --json
+    """
+    import dataclasses
+
+    from tacit.config import from_tables, set_key
+    from tacit.progress import busy
+    from tacit.text import statistics
+    from tacit.text.corpus import SplitCorpus
+    from tacit.text.prepare import read_population
+
+    tables: dict[str, Any] = {"text": {"corpus": corpus}}
+    for assignment in set_ or []:
+        set_key(tables, assignment)
+    config = from_tables(tables)
+    with busy("reading"):
+        source = read_population(config.text, config.typists, data)
+        parts = {"train": source.train, "valid": source.valid, "test": source.test} if isinstance(
+            source, SplitCorpus
+        ) else {corpus: source}
+        found = {name: statistics.describe(part) for name, part in parts.items()}
+    if as_json:
+        values = {name: dataclasses.asdict(s) for name, s in found.items()}
+        _print_json(values if len(values) > 1 else next(iter(values.values())))
+        return
+    for name, s in found.items():
+        _print_table([[name, ""], *map(list, statistics.rows(s))])
+
+
+@data.command("get")
+def data_get(
+    name: Annotated[str, typer.Argument(help="A name of `tacit data list`.")],
+    data: DataOption = None,
+) -> None:
+    """Download a known corpus and check it."""
+    from tacit.progress import busy
+    from tacit.text.catalogue import data_directory, get
+
+    with busy(f"fetching {name}"):
+        path = get(name, data_directory(data))
+    typer.echo(str(path))
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"tacit: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def main() -> None:
+    """The program `tacit`."""
+    try:
+        code = app(standalone_mode=False)
+    except TacitError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        _fail("interrupted; a run goes on with --resume")
+    except MemoryError:
+        _fail("out of memory; lower sampling.clients, client.batch or training.chunk_mb")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(2) from None
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error, of click or of typer's own copy of it
+            _fail(f"{error.format_message()}; see `tacit --help`")
+        if type(error).__name__ in ("Exit", "Abort"):
+            raise SystemExit(getattr(error, "exit_code", 2)) from None
+        if os.environ.get("TACIT_DEBUG"):
+            raise
+        _fail(f"this should not have happened: {type(error).__name__}: {error} (TACIT_DEBUG=1 shows where)")
+    raise SystemExit(code or 0)

@@ -1,0 +1,152 @@
+"""What a run is, in one frozen value.
+
+A configuration is a TOML file with one table for each part of a run; each room declares its own table
+(`TextConfig` in text/, `ModelConfig` in models/, …) and this module puts them together, reads presets
+and files, and checks what no single key can know.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from tacit.errors import TacitError, nearest
+from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.central import CentralConfig
+from tacit.federated.local import ClientConfig
+from tacit.federated.sampling import SamplingConfig
+from tacit.federated.server import ServerConfig
+from tacit.models import ModelConfig, architecture
+from tacit.settings import build, number
+from tacit.text.prepare import PartitionConfig, TextConfig
+from tacit.text.typists import TypistsConfig
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The run: how long, how judged, how carried out."""
+
+    mode: Literal["federated", "central"] = "federated"
+    rounds: int = number(50, 1)
+    best: Literal["perplexity", "top1", "top3", "sll"] = "perplexity"  # what chooses the best round
+    evaluate_every: int = number(1, 1)
+    evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
+    checkpoint_every: int = number(1, 1)
+    executor: Literal["auto", "vmap", "map", "slow"] = "auto"
+    chunk_mb: int = number(2048, 1)  # memory for the clients that train at the same time
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole run."""
+
+    name: str = "run"
+    seed: int = number(0, 0, 2**31 - 1)
+    text: TextConfig = field(default_factory=TextConfig)
+    typists: TypistsConfig = field(default_factory=TypistsConfig)
+    partition: PartitionConfig = field(default_factory=PartitionConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    client: ClientConfig = field(default_factory=ClientConfig)
+    aggregation: AggregationConfig = field(default_factory=AggregationConfig)
+    server: ServerConfig = field(default_factory=ServerConfig)
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    central: CentralConfig = field(default_factory=CentralConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+def presets() -> list[str]:
+    """The names of the built-in configurations."""
+    files = resources.files("tacit").joinpath("presets").iterdir()
+    return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
+
+
+def preset_summary(name: str) -> str:
+    """The first line of a preset's own comment."""
+    text = resources.files("tacit").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    return text.splitlines()[0].lstrip("# ")
+
+
+def read_tables(source: str) -> dict[str, Any]:
+    """The tables of a preset (by name) or of a TOML file (by path)."""
+    path = Path(source)
+    try:
+        if source in presets():
+            text = resources.files("tacit").joinpath("presets", f"{source}.toml").read_text("utf-8")
+        elif path.suffix == ".toml" or path.is_file():
+            text = path.read_text("utf-8")
+        else:
+            raise TacitError(f"no preset '{source}'{nearest(source, presets())}; or give a .toml file")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        known = ", ".join(presets())
+        raise TacitError(f"no configuration file at {path}; give a .toml file or a preset: {known}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TacitError(f"cannot read the configuration {path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise TacitError(f"{source} is not valid TOML: {error}") from None
+
+
+def set_key(tables: dict[str, Any], assignment: str) -> None:
+    """Carry out one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
+    key, equals, raw = assignment.partition("=")
+    if not equals or not key.strip():
+        raise TacitError(f"--set {assignment!r} must look like table.key=value, for example client.lr=0.5")
+    try:
+        value = tomllib.loads(f"value = {raw}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = raw.strip()
+    *parents, last = key.strip().split(".")
+    for parent in parents:
+        tables = tables.setdefault(parent, {})
+        if not isinstance(tables, dict):
+            raise TacitError(f"--set {assignment!r}: '{parent}' is a key, not a table")
+    tables[last] = value
+
+
+def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
+    """The whole configuration of a preset or file, with `--set` assignments and defaults applied.
+
+    >>> resolve("fedavg", ["client.lr=0.5", "training.rounds=3"]).client.lr
+    0.5
+    """
+    tables = read_tables(source)
+    for assignment in assignments:
+        set_key(tables, assignment)
+    return from_tables(tables)
+
+
+def from_tables(tables: Mapping[str, Any]) -> Config:
+    """A configuration from nested tables, checked key by key and then as a whole."""
+    named = tables.get("model")
+    if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
+        rest = {k: v for k, v in named.items() if k != "architecture"}
+        tables = {**tables, "model": {**dataclasses.asdict(architecture(str(named["architecture"]))), **rest}}
+    config: Config = build(Config, tables)
+    model, scheme, rule = config.model, config.sampling.scheme, config.aggregation.rule
+    if model.kind == "gru" and model.tied and model.hidden != model.embedding:
+        raise TacitError(
+            f"model.tied needs model.hidden = model.embedding for a GRU, not {model.hidden} and "
+            f"{model.embedding}; make them equal or set model.tied=false"
+        )
+    if model.kind == "lstm" and not model.tied:
+        raise TacitError("model.tied = false is for the GRU only: the LSTM projects to its embedding; remove it")
+    for key, given, belongs in (
+        ("variant", model.variant != "common", "gru"),
+        ("groups", model.groups > 1, "lstm"),
+        ("layer_norm", model.layer_norm, "lstm"),
+        ("coupled", not model.coupled, "lstm"),
+    ):
+        if given and model.kind != belongs:
+            raise TacitError(f"model.{key} is for model.kind = '{belongs}', not '{model.kind}'; remove it")
+    if model.embedding % model.groups or model.hidden % model.groups:
+        raise TacitError(f"model.groups = {model.groups} must divide model.embedding and model.hidden")
+    if scheme != "uniform" and rule != "mean":
+        raise TacitError(
+            f"sampling.scheme = '{scheme}' is a way of averaging: it needs aggregation.rule = 'mean', not '{rule}'"
+        )
+    return config

@@ -1,0 +1,101 @@
+"""The demonstration: the whole way of the data on the built-in typists, and a report to look at.
+
+A federated run, the same model trained centrally, a 5-gram Kneser-Ney on the same pooled text; measured on
+the same held-out people and shown side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tacit import report, runs
+from tacit.config import Config, resolve
+from tacit.errors import TacitError
+from tacit.federated.evaluation import suggest, summary
+from tacit.files import write_atomic
+from tacit.ngram import baseline, kneser_ney
+from tacit.progress import bar, busy, console
+from tacit.text import statistics
+from tacit.text.packed import Packed
+from tacit.text.prepare import Prepared, context, prepare
+from tacit.text.typists import Typists
+
+CONTEXTS = ("", "are you", "good", "i am so", "do you want to", "see you", "thanks for the", "i will be", "can you")
+
+
+def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
+    """Carry out the demonstration in `out`; returns the path of its report."""
+    config = resolve("demo", overrides)
+    central = resolve("demo-central", overrides)
+    if config.text != central.text or config.typists != central.typists:
+        raise TacitError("the presets demo and demo-central must read the same text")
+    federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),))
+    yardstick = out / "central"
+    runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),))
+    with busy("counting n-grams, writing the report"):
+        ready = prepare(config.text, config.partition, config.typists, config.seed)
+        ngram, figures = fit_ngram(ready, order=5)
+        write_atomic(out / "ngram.json", json.dumps(figures, indent=1, sort_keys=True) + "\n")
+        entries = [
+            report.entry_of(out, "federated"),
+            report.entry_of(yardstick, "central"),
+            report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"], note="pooled text"),
+        ]
+        page = report.Page(
+            title="Tacit: a keyboard model from text that never left its devices",
+            lead=lead(config, federated_summary, len(ready.clients)),
+            entries=entries,
+            config=config,
+            suggestions=suggestions(out, yardstick, ngram, config),
+            data=statistics.rows(statistics.describe(Typists(config.typists))),
+            facts=report.run_facts(federated_summary, report.seconds_of(out)),
+        )
+        path = report.write(out / "report.html", page)
+    for row in report.comparison(entries):
+        console.print("  ".join([f"{row[0]:<20}", *(f"{cell:>20}" for cell in row[1:])]))
+    return path
+
+
+def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
+    """The first sentence of the page."""
+    test = facts["test"]
+    return (
+        f"{clients} people trained one model in {config.training.rounds} rounds by {config.name}; on "
+        f"{test['people']} others it suggests the word they type next first in {test['top1']:.1%} of cases, among "
+        f"three in {test['top3']:.1%}."
+    )
+
+
+def fit_ngram(ready: Prepared, order: int) -> tuple[kneser_ney.KneserNey, dict[str, Any]]:
+    """A Kneser-Ney model of the pooled training text, and its figures."""
+    assert isinstance(ready.clients, Packed)
+    model = kneser_ney.fit(ready.clients.tokens, ready.clients.offsets, len(ready.vocabulary), order)
+
+    def measure(text: Packed | None) -> dict[str, Any] | None:
+        if text is None:
+            return None
+        return summary(baseline.score(model, text), text)
+
+    return model, {"order": order, "test": measure(ready.test), "seen": measure(ready.seen)}
+
+
+def suggestions(
+    federated: Path, central: Path, ngram: kneser_ney.KneserNey, config: Config
+) -> dict[str, dict[str, list[tuple[str, float]]]]:
+    """What each model would suggest after a few openings."""
+    models: dict[str, Callable[[Any], list[tuple[int, float]]]] = {}
+    words = runs.load(federated).vocabulary
+    for name, path in (("federated", federated), ("central", central)):
+        run = runs.load(path)
+        models[name] = lambda ids, run=run: suggest(run.model, run.params, ids, 3)
+    models["Kneser-Ney 5-gram"] = lambda ids: kneser_ney.next_words(ngram, ids.tolist(), 3)
+    return {
+        text: {
+            name: [(words.words[i], p) for i, p in guess(context(text, words, config.text))]
+            for name, guess in models.items()
+        }
+        for text in CONTEXTS
+    }

@@ -1,0 +1,63 @@
+"""Messages and how they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tacit.models.base import Params
+
+Message = Any  # a tree of arrays and `Peaked` parts
+
+
+class Aggregation(NamedTuple):
+    """A rule: what one client says, and the pseudo-gradient from the sum of what all said."""
+
+    message: Callable[[Params, Params, Array], Message]  # (w_t, update w_k − w_t, weight)
+    combine: Callable[[Params, Message], Params]  # (w_t, sum of messages) → pseudo-gradient
+
+
+class Peaked(NamedTuple):
+    """Values that stand for e^peak · values, so that softmax weights never overflow."""
+
+    peak: Array  # scalar
+    values: Any  # tree of arrays
+
+
+def _peaked(node: Any) -> bool:
+    return isinstance(node, Peaked)
+
+
+def _add_up(node: Any) -> Any:
+    if not _peaked(node):
+        return jnp.sum(node, axis=0)
+    top = jnp.max(node.peak, axis=0)
+    # all absent: every peak is −∞, and −∞ − −∞ is not a number
+    share = jnp.exp(node.peak - jnp.where(jnp.isfinite(top), top, 0))  # [messages]
+    # elementwise: a matrix product would round to TF32 on some accelerators
+    return Peaked(top, jax.tree.map(lambda v: jnp.sum(v * share.reshape(-1, *[1] * (v.ndim - 1)), 0), node.values))
+
+
+def total(stacked: Message) -> Message:
+    """The sum of messages stacked along a leading axis; `Peaked` parts add like log-sum-exp."""
+    return jax.tree.map(_add_up, stacked, is_leaf=_peaked)
+
+
+def neutral(message: Message) -> Message:
+    """The message that changes nothing when it is added, in the shape of the one given."""
+
+    def zero(node: Any) -> Any:
+        if _peaked(node):
+            return Peaked(jnp.full_like(node.peak, -jnp.inf), jax.tree.map(jnp.zeros_like, node.values))
+        return jnp.zeros_like(node)
+
+    return jax.tree.map(zero, message, is_leaf=_peaked)
+
+
+def is_plain_sum(message: Message) -> bool:
+    """Whether messages are added by addition alone, as secure aggregation needs."""
+    return not any(_peaked(node) for node in jax.tree.leaves(message, is_leaf=_peaked))

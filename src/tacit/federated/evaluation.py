@@ -1,0 +1,193 @@
+"""How good a model is: perplexity, sentence log-likelihood, and how often a suggestion is the word typed.
+
+Conventions, the same for every model in Tacit:
+- perplexity is over every held-out word and the end of each sentence (`<unk>` is a word like any other);
+- top-1 and top-3 recall are over words typed, the end of a sentence not counted; suggestions are words, so
+  `<s>`, `</s>` and `<unk>` are never suggested, and a word outside the vocabulary is a miss;
+- sll is the mean log-likelihood (natural log) of a sentence with its end; sll_without_oov leaves out the
+  terms of words outside the vocabulary (paper 4, section 7.1);
+- a model is scored sentence by sentence; sums over a person's sentences give the person's figures, and
+  leaving out one person at a time gives the interval (jackknife).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+
+from tacit.models.base import LanguageModel, Params
+from tacit.text.packed import Packed, Rows, batch_rows, bucket
+from tacit.text.vocabulary import EOS, UNK
+
+_SENTENCES = 32  # in one batch of the scoring program
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was measured of each sentence, all [sentences] float64; sums of them make every metric."""
+
+    nll: np.ndarray  # −log p of the sentence with its end
+    nll_oov: np.ndarray  # the part of it that belongs to words outside the vocabulary
+    words: np.ndarray  # words typed
+    oov: np.ndarray  # of these, outside the vocabulary
+    top1: np.ndarray  # words that were the first suggestion
+    top3: np.ndarray  # words among the first three
+
+    def sums(self, groups: np.ndarray, count: int) -> Sums:
+        """Sums over the sentences of each group, [groups]."""
+        ones = np.ones(len(self.nll))
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)} | {"sentences": ones}
+        return Sums(**{k: np.bincount(groups, v, minlength=count) for k, v in values.items()})
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of scores over sentences; arrays hold one entry for each group."""
+
+    nll: np.ndarray
+    nll_oov: np.ndarray
+    words: np.ndarray
+    oov: np.ndarray
+    top1: np.ndarray
+    top3: np.ndarray
+    sentences: np.ndarray
+
+    def metrics(self) -> dict[str, np.ndarray]:
+        """Every metric, for each group."""
+        tokens = self.words + self.sentences
+        words, sentences = np.maximum(self.words, 1), np.maximum(self.sentences, 1)
+        return {
+            "perplexity": np.exp(self.nll / np.maximum(tokens, 1)),
+            "top1": self.top1 / words,
+            "top3": self.top3 / words,
+            "tokens": tokens,
+            "words": self.words,
+            "sentences": self.sentences,
+            "oov": self.oov / words,
+            "sll": -self.nll / sentences,
+            "sll_without_oov": -(self.nll - self.nll_oov) / sentences,
+        }
+
+
+Scorer = Callable[[Params, Packed], Scores]
+
+
+def scorer(model: LanguageModel) -> Scorer:
+    """A function that scores every sentence of a text with a neural model; one compiled program."""
+
+    def batch_scores(params: Params, rows: Rows, owner: Array) -> Array:
+        """One batch, [rows, time]: the six sums of each of its sentences, [6, sentences]."""
+        targets, real = rows.targets, rows.targets >= 0
+        logits = model.apply(params, rows.inputs)
+        wanted = jnp.take_along_axis(logits, jnp.maximum(targets, 0)[..., None], axis=-1)
+        nll = jnp.where(real, jax.nn.logsumexp(logits, axis=-1) - wanted[..., 0], 0)
+        number = jnp.arange(logits.shape[-1])
+        ahead = (logits > wanted) | ((logits == wanted) & (number < targets[..., None]))
+        rank = jnp.sum(ahead & (number > UNK), axis=-1)  # words the model would rather suggest
+        word, oov = real & (targets != EOS), real & (targets == UNK)
+        known = word & ~oov
+        cells = [nll, nll * oov, word, oov, known & (rank < 1), known & (rank < 3)]
+        stacked = jnp.stack([c.astype(jnp.float32).ravel() for c in cells], axis=1)
+        # cells of no sentence fall into one segment more, which is dropped
+        return jax.ops.segment_sum(stacked, jnp.where(owner < 0, _SENTENCES, owner).ravel(), _SENTENCES + 1)[:-1].T
+
+    def all_scores(params: Params, rows: Rows, owner: Array) -> Array:
+        return jax.lax.map(lambda at: batch_scores(params, *at), (rows, owner))
+
+    spread = _over_devices(all_scores)
+
+    def score(params: Params, text: Packed) -> Scores:
+        sentences = len(text.offsets) - 1
+        if sentences == 0:
+            return Scores(*np.zeros((6, 0)))
+        devices = len(jax.local_devices())
+        batches = devices * bucket(-(-sentences // (_SENTENCES * devices)))
+        numbers = np.full(batches * _SENTENCES, -1, np.int64)
+        numbers[:sentences] = np.argsort(text.lengths, kind="stable")  # like lengths together, packed tightly
+        dealt = numbers.reshape(-1, devices, _SENTENCES).swapaxes(0, 1).reshape(-1, _SENTENCES)
+        rows, owner = batch_rows(text, dealt)
+        found = np.asarray(spread(params, rows, owner), np.float64)  # [batches, 6, sentences of a batch]
+        flat = found.swapaxes(0, 1).reshape(6, -1)
+        placed = np.zeros((6, sentences))
+        real = dealt.ravel() >= 0
+        placed[:, dealt.ravel()[real]] = flat[:, real]
+        return Scores(*placed)
+
+    return score
+
+
+def _over_devices(score: Callable[..., Array]) -> Callable[..., Array]:
+    """The same function, compiled, with its batches (but not its parameters) spread over the local devices."""
+    devices = jax.local_devices()
+    if len(devices) == 1:
+        return jax.jit(score)
+    split = PartitionSpec("batches")
+    mesh = Mesh(np.array(devices), ("batches",))
+    specs = (PartitionSpec(), split, split)
+    return jax.jit(jax.shard_map(score, mesh=mesh, in_specs=specs, out_specs=split, check_vma=False))
+
+
+def overall(scores: Scores) -> dict[str, float]:
+    """The metrics of a whole text."""
+    everything = np.zeros(len(scores.nll), np.int64)
+    return {k: float(v[0]) for k, v in scores.sums(everything, 1).metrics().items()}
+
+
+def by_person(scores: Scores, text: Packed) -> Sums:
+    """Sums for each person who has any text."""
+    sums = scores.sums(np.repeat(np.arange(len(text)), text.sizes), len(text))
+    some = sums.sentences > 0
+    return Sums(**{f.name: getattr(sums, f.name)[some] for f in dataclasses.fields(sums)})
+
+
+def intervals(people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3", "sll")) -> dict[str, float]:
+    """Half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time.
+
+    With n people and θ_(i) the metric without person i: variance = (n − 1)/n · Σ (θ_(i) − mean)².
+    """
+    count = len(people.sentences)
+    if count < 2:
+        return dict.fromkeys(names, float("nan"))
+    fields = [f.name for f in dataclasses.fields(people)]
+    without = Sums(**{f: getattr(people, f).sum() - getattr(people, f) for f in fields}).metrics()
+    spreads = {n: np.sqrt((count - 1) / count * np.sum((without[n] - without[n].mean()) ** 2)) for n in names}
+    return {name: float(1.96 * spread) for name, spread in spreads.items()}
+
+
+def distribution(people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3")) -> dict[str, dict[str, float]]:
+    """How a metric is spread over people: the 10th, 50th and 90th percentile of each."""
+    metrics = people.metrics()
+    return {
+        name: {f"p{q}": float(np.percentile(metrics[name], q)) for q in (10, 50, 90)} for name in names
+    }
+
+
+def summary(scores: Scores, text: Packed) -> dict[str, Any]:
+    """Metrics of a text with their intervals over people and their spread over people."""
+    people = by_person(scores, text)
+    return {
+        **overall(scores),
+        "people": len(people.sentences),
+        "ci95": intervals(people),
+        "by_person": distribution(people),
+    }
+
+
+def suggest(model: LanguageModel, params: Params, context: np.ndarray, k: int) -> list[tuple[int, float]]:
+    """The k likeliest next words after a context of ids (`<s>` first), with their probabilities."""
+    time = bucket(len(context))
+    padded = np.zeros((1, time), np.int32)
+    padded[0, : len(context)] = context
+    logits = np.asarray(model.apply(params, jnp.asarray(padded))[0, len(context) - 1], np.float64)
+    odds = np.exp(logits - logits.max())
+    odds /= odds.sum()
+    order = np.argsort(-odds[UNK + 1 :], kind="stable")[:k] + UNK + 1
+    return [(int(i), float(odds[i])) for i in order]

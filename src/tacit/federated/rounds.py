@@ -1,0 +1,157 @@
+"""A round of federated training, and the trainer that makes one after another.
+
+    choose clients → their batches → local training and the sum of messages → pseudo-gradient → server step
+
+A trainer is a pair of functions, `init` and `round`; `round(state, t)` depends on the state and t only, so
+a run can stop after any round and go on. The next cohort's batches are put together while the devices
+still train the present one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit.errors import TacitError
+from tacit.federated import trees
+from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation, total
+from tacit.federated.executors import CohortTraining, Executor, Report, choose_executor, chunks, cohort_training, spread
+from tacit.federated.local import ClientConfig, Cohort, order_of_work
+from tacit.federated.objective import Loss
+from tacit.federated.sampling import SamplingConfig, choose, cohort_size
+from tacit.federated.schedules import rate
+from tacit.federated.server import ServerConfig, ServerState, apply, server_optimiser
+from tacit.federated.slow import slow_training
+from tacit.models.base import Params
+from tacit.text.packed import ClientText, batch_rows, bucket
+
+
+class Trainer(NamedTuple):
+    """Anything that learns in rounds."""
+
+    init: Callable[[Array], Any]  # key → state; state.params is the model
+    round: Callable[[Any, int], tuple[Any, dict[str, float]]]  # (state, t = 0, 1, …) → state, what happened
+
+
+class Algorithm(NamedTuple):
+    """The three choices, and who takes part."""
+
+    client: ClientConfig
+    aggregation: AggregationConfig
+    server: ServerConfig
+    sampling: SamplingConfig
+
+
+def text_cohort(clients: ClientText, algorithm: Algorithm, seed: int, t: int) -> Cohort:
+    """The clients of round t with their batches, on the host."""
+    chosen = choose(algorithm.sampling, clients.sizes, seed, t, algorithm.aggregation.uniform)
+    text = clients.gather(chosen.ids)
+    schedule, steps = order_of_work(text.sizes, chosen.ids, algorithm.client, seed, t)
+    longest = bucket(schedule.shape[1])  # few shapes: compiled programs are used again
+    padded = np.full((len(steps), longest, schedule.shape[2]), -1, np.int64)
+    padded[:, : schedule.shape[1]] = schedule
+    sentences = np.where(padded >= 0, padded + text.owners[:-1, None, None], -1)
+    rows, _ = batch_rows(text, sentences)
+    return Cohort(chosen.ids.astype(np.int32), rows, steps, chosen.weight, chosen.rate, chosen.present)
+
+
+def server_step(rule: Aggregation, config: ServerConfig) -> Callable[..., tuple[ServerState, Array]]:
+    """The compiled end of a round: from the sum of messages to the next model, and whether it is finite."""
+    optimiser = server_optimiser(config)
+
+    def step(state: ServerState, message: Message, report: Report, factor: Array) -> tuple[ServerState, Array]:
+        moved = apply(optimiser, state, rule.combine(state.params, message), factor)
+        moved = trees.where(report.clients > 0, moved, state)  # nobody reported: nothing changes
+        return moved, trees.finite(moved.params)
+
+    return jax.jit(step)
+
+
+def federation(
+    init: Callable[[Array], Params],
+    loss: Loss,
+    algorithm: Algorithm,
+    cohort_of: Callable[[int], Cohort],
+    seed: int,
+    rounds: int,
+    executor: Executor = "auto",
+    chunk_mb: int = 2048,
+) -> Trainer:
+    """Federated training as a trainer. `cohort_of(t)` gives the clients of round t with their batches."""
+    client, server = algorithm.client, algorithm.server
+    rule = aggregation(algorithm.aggregation, algorithm.sampling.scheme)
+    noise, executor = algorithm.aggregation.noise, choose_executor(executor)
+    train: CohortTraining
+    if executor == "slow":
+        train = slow_training(loss, client, rule, noise)
+    else:
+        train = cohort_training(loss, client, rule, noise, executor)
+    finish = server_step(rule, server)
+    add = jax.jit(lambda *parts: total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)))
+    ahead: dict[int, Cohort] = {}
+    devices = len(jax.local_devices())
+
+    def start(key: Array) -> ServerState:
+        params = init(key)
+        return ServerState(params, server_optimiser(server).init(params))
+
+    def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
+        cohort = ahead.pop(t, None) or cohort_of(t)
+        key = jax.random.fold_in(jax.random.key(seed), t)
+        lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
+        if not np.any(cohort.present):
+            return state, {"loss": float("nan"), "clients": 0, "dropped": len(cohort.ids), "lr": lr}
+        parts = chunks(cohort, state.params, chunk_mb, executor)
+        if executor != "slow":
+            parts = [spread(part, devices) for part in parts]
+        sums = [train(state.params, part, jnp.float32(lr), key) for part in parts]
+        message, report = sums[0] if len(sums) == 1 else add(*sums)
+        factor = rate(server.schedule, server.warmup, t, rounds)
+        state, finite = finish(state, message, report, jnp.float32(factor))
+        if t + 1 < rounds:
+            ahead.clear()
+            ahead[t + 1] = cohort_of(t + 1)  # while the devices are busy
+        facts = _facts(report, cohort, lr)
+        if not (bool(finite) and np.isfinite(facts["loss"])):
+            raise TacitError(
+                f"round {t + 1}: training gave numbers that are not finite; lower client.lr ({client.lr:g}) or "
+                f"server.lr ({server.lr:g}), or set client.clip=1; the last good checkpoint is kept"
+            )
+        return state, facts
+
+    return Trainer(start, round_)
+
+
+def _facts(report: Report, cohort: Cohort, lr: float) -> dict[str, float]:
+    clients, steps = int(report.clients), int(report.steps)
+    return {
+        "loss": float(report.loss) / max(1, steps),
+        "clients": clients,
+        "dropped": len(cohort.ids) - clients,
+        "steps": steps,
+        "words": int(report.words),
+        "update_norm": float(report.norm) / max(1, clients),
+        "lr": lr,
+    }
+
+
+def text_federation(
+    init: Callable[[Array], Params],
+    loss: Loss,
+    algorithm: Algorithm,
+    clients: ClientText,
+    seed: int,
+    rounds: int,
+    executor: Executor = "auto",
+    chunk_mb: int = 2048,
+) -> Trainer:
+    """Federated training of a language model on clients' text."""
+    cohort_size(algorithm.sampling, len(clients))  # refuse a cohort larger than the population at once
+    return federation(
+        init, loss, algorithm, lambda t: text_cohort(clients, algorithm, seed, t), seed, rounds, executor, chunk_mb
+    )

@@ -1,0 +1,83 @@
+"""Who takes part in a round, and what each weighs (paper 5, Table 4).
+
+    uniform         K of N without replacement      weight n_k
+    original        the same                        weight p_k = n_k / n, absent clients keep w_t
+    I               K draws with replacement by p   weight 1 for each draw
+    II              K of N without replacement      weight p_k N/K
+    transformed-II  the same                        weight 1, local objective N p_k F_k
+
+K = max(C·N, 1), so that C = 0 means one client. A client that drops out was chosen, and does not report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tacit.errors import TacitError
+from tacit.randomness import generator, stream, uniform
+from tacit.settings import number
+
+_CHOOSE, _DROP = stream("choose clients"), stream("drop out")
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """Which clients take part in a round: the table [sampling] of a configuration."""
+
+    clients: int = number(0, 0)  # clients a round; 0: use `fraction`
+    fraction: float = number(0.1, 0, 1)  # C of the papers; 0 means one client
+    scheme: Literal["uniform", "original", "I", "II", "transformed-II"] = "uniform"
+    dropout: float = number(0.0, 0, 0.99)  # share of the chosen that never report
+
+
+class Chosen(NamedTuple):
+    """The clients of a round."""
+
+    ids: np.ndarray  # [clients] int64, sorted
+    weight: np.ndarray  # [clients] float32
+    rate: np.ndarray  # [clients] float32, factor on the learning rate
+    present: np.ndarray  # [clients] bool, False: dropped out
+
+
+def cohort_size(config: SamplingConfig, population: int) -> int:
+    """How many clients a round asks.
+
+    >>> cohort_size(SamplingConfig(fraction=0.0), 100), cohort_size(SamplingConfig(fraction=0.1), 100)
+    (1, 10)
+    """
+    if config.clients > population:
+        raise TacitError(
+            f"sampling.clients = {config.clients} is more than the population of {population}; "
+            f"set sampling.clients to at most {population}, or sampling.fraction"
+        )
+    return config.clients or max(1, round(config.fraction * population))
+
+
+def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int, equal: bool = False) -> Chosen:
+    """The clients of round `round_`, from the number of examples each holds ([population]).
+
+    `equal`: in the uniform scheme every client weighs 1 instead of n_k.
+    """
+    population, count = len(sizes), cohort_size(config, len(sizes))
+    draw = generator(seed, _CHOOSE, round_)
+    if config.scheme == "I":
+        drawn = draw.choice(population, count, p=sizes / sizes.sum())
+        ids, times = np.unique(drawn, return_counts=True)
+        weight = times.astype(np.float64)
+    else:
+        ids = np.sort(draw.choice(population, count, replace=False))
+        share = sizes[ids] / sizes.sum()
+        weight = {
+            "uniform": np.ones(count) if equal else sizes[ids],
+            "original": share,
+            "II": share * population / count,
+            "transformed-II": np.ones(count),
+        }[config.scheme]
+    rate = np.ones(len(ids))
+    if config.scheme == "transformed-II":
+        rate = population * sizes[ids] / sizes.sum()
+    present = uniform(seed, _DROP, round_, ids) >= config.dropout
+    return Chosen(ids, weight.astype(np.float32), rate.astype(np.float32), present)

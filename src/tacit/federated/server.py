@@ -1,0 +1,61 @@
+"""The server optimiser: which step it takes along the pseudo-gradient (FedOpt, paper 5, section 4.3).
+
+FedAvg is SGD with rate 1 on the mean pseudo-gradient; Gboard adds Nesterov momentum; FedAdam, FedYogi
+and FedAdagrad are optax's adam, yogi and adagrad. Paper 5's Algorithm 3 subtracts the averaged *update*,
+which climbs; the pseudo-gradient here is w_t − w_k, so that subtracting descends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import jax
+import optax
+from jax import Array
+
+from tacit.models.base import Params
+from tacit.settings import Schedule, number
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """The optimiser that applies the pseudo-gradient: the table [server] of a configuration."""
+
+    optimiser: Literal["sgd", "adam", "yogi", "adagrad"] = "sgd"
+    lr: float = number(1.0, 0)
+    momentum: float = number(0.0, 0, 0.9999)  # sgd
+    nesterov: bool = False  # sgd
+    beta1: float = number(0.9, 0, 0.9999)  # adam, yogi
+    beta2: float = number(0.99, 0, 0.99999)  # adam, yogi
+    tau: float = number(1e-3, 0)  # adam, yogi, adagrad: added to the root of the second moment
+    schedule: Schedule = "constant"
+    warmup: int = number(0, 0)
+
+
+class ServerState(NamedTuple):
+    """What the server keeps between rounds."""
+
+    params: Params
+    optimiser: Any
+
+
+def server_optimiser(config: ServerConfig) -> optax.GradientTransformation:
+    """The optax transformation; its rate is `config.lr`, scaled by the round's factor when it is applied."""
+    if config.optimiser == "adam":
+        return optax.adam(config.lr, config.beta1, config.beta2, config.tau)
+    if config.optimiser == "yogi":
+        return optax.yogi(config.lr, config.beta1, config.beta2, config.tau)
+    if config.optimiser == "adagrad":
+        # optax adds its eps inside the root: tau² there acts as tau does outside
+        return optax.adagrad(config.lr, initial_accumulator_value=0.0, eps=config.tau**2)
+    return optax.sgd(config.lr, config.momentum or None, config.nesterov)
+
+
+def apply(
+    optimiser: optax.GradientTransformation, state: ServerState, pseudo_gradient: Params, factor: Array
+) -> ServerState:
+    """One server step; `factor` is the schedule's, on the rate."""
+    step, kept = optimiser.update(pseudo_gradient, state.optimiser, state.params)
+    params = jax.tree.map(lambda w, s: w + factor * s, state.params, step)
+    return ServerState(params, kept)

@@ -1,0 +1,70 @@
+"""The judge: a cohort trained one client, one step at a time, in plain loops.
+
+It says the same as `local` and `executors` in the most obvious way, adds in float64 with numpy, and is
+what the fast programs are tested against. Slow on purpose; `training.executor = "slow"` runs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit.federated import trees
+from tacit.federated.aggregation import Aggregation, Message, total
+from tacit.federated.executors import CohortTraining, Report
+from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.objective import Loss
+from tacit.models.base import Params
+
+
+def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: float) -> CohortTraining:
+    """The same function as `executors.cohort_training` gives, by plain loops."""
+    gradient = jax.value_and_grad(loss, has_aux=True)
+
+    def one_client(start: Params, batches: list[Any], lr: float, key: Array) -> tuple[Params, float, int]:
+        w, velocity = jax.tree.map(_float64, start), None
+        losses, words = 0.0, 0
+        for i, batch in enumerate(batches):
+            (value, count), g = gradient(jax.tree.map(jnp.float32, w), batch, jax.random.fold_in(key, i))
+            losses, words = losses + float(value), words + int(count)
+            g = jax.tree.map(_float64, g)
+            if client.prox:
+                g = jax.tree.map(lambda a, x, x0: a + client.prox * (x - _float64(x0)), g, w, start)
+            if client.clip:
+                length = np.sqrt(sum(np.sum(a**2) for a in jax.tree.leaves(g)))
+                g = jax.tree.map(lambda a, n=length: a * min(1.0, client.clip / max(n, 1e-12)), g)
+            if client.momentum:
+                velocity = g if velocity is None else jax.tree.map(lambda v, a: client.momentum * v + a, velocity, g)
+                g = velocity
+            w = jax.tree.map(lambda x, a: x - lr * a, w, g)
+        delta = jax.tree.map(lambda x, x0: jnp.float32(x - _float64(x0)), w, start)
+        return delta, losses, words
+
+    def train(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[Message, Report]:
+        said = []
+        for c in range(len(cohort.ids)):
+            if not cohort.present[c]:
+                continue
+            client_key = jax.random.fold_in(key, int(cohort.ids[c]))
+            steps = int(cohort.steps[c])
+            batches = [jax.tree.map(lambda a, c=c, i=i: jnp.asarray(a[c][i]), cohort.batches) for i in range(steps)]
+            delta, losses, words = one_client(params, batches, float(lr) * float(cohort.rate[c]), client_key)
+            norm = trees.norm(delta)
+            if noise:
+                drawn = trees.noise(jax.random.fold_in(client_key, 2**31 - 1), delta)
+                delta = trees.add(delta, trees.scale(noise, drawn))
+            report = Report(*map(jnp.float32, (losses, steps, words, 1)), norm)
+            said.append((rule.message(params, delta, jnp.float32(cohort.weight[c])), report))
+        if not said:
+            raise ValueError("nobody of the cohort reported")
+        return total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *said))
+
+    return train
+
+
+def _float64(x: Any) -> np.ndarray:
+    return np.asarray(x, np.float64)

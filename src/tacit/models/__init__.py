@@ -1,0 +1,56 @@
+"""Models as pure functions: `init(key) -> params`, `apply(params, inputs) -> logits`.
+
+Nothing here knows about training or data. A language model also shows its two halves, the features
+of every position and the logits from features, so that a loss may treat the large vocabulary product
+in its own way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tacit.errors import TacitError, nearest
+from tacit.models.base import LanguageModel, ModelConfig, count_parameters
+from tacit.models.gru import gru
+from tacit.models.lstm import lstm
+
+# Paper 4, Table 2 (layers, hidden units, embedding), and Gboard's model of paper 5, section 6.1.
+_CIFG = ModelConfig(kind="lstm", layer_norm=True, residual=True, embedding=96, hidden=670)
+ARCHITECTURES: dict[str, ModelConfig] = {
+    "gboard": ModelConfig(kind="lstm", embedding=96, hidden=670),
+    "W30K": _CIFG,
+    "P4K-S": _CIFG,
+    "P4K-L": dataclasses.replace(_CIFG, layers=2, hidden=1080, embedding=140),
+    "P4K-G": dataclasses.replace(_CIFG, layers=2, hidden=1080, embedding=280, coupled=False, groups=5),
+    "P16K-S": _CIFG,
+    "P16K-L": dataclasses.replace(_CIFG, embedding=160),
+    "P30K": _CIFG,
+    "gru-small": ModelConfig(embedding=300, hidden=300),
+    "gru-medium": ModelConfig(embedding=650, hidden=650),
+    "gru-large": ModelConfig(embedding=1500, hidden=1500),
+}
+
+
+def architecture(name: str) -> ModelConfig:
+    """The configuration of a published model by its name.
+
+    >>> architecture("W30K").hidden
+    670
+    """
+    if name not in ARCHITECTURES:
+        raise TacitError(f"no architecture '{name}'{nearest(name, ARCHITECTURES)}")
+    return ARCHITECTURES[name]
+
+
+def language_model(config: ModelConfig, vocabulary: int) -> LanguageModel:
+    """The model that a configuration describes, for a vocabulary of that many words.
+
+    >>> import jax
+    >>> model = language_model(architecture("gboard"), 10_000)
+    >>> round(count_parameters(jax.eval_shape(model.init, jax.random.key(0))) / 1e6, 1)
+    1.4
+    """
+    return {"gru": gru, "lstm": lstm}[config.kind](config, vocabulary)
+
+
+__all__ = ["ARCHITECTURES", "LanguageModel", "ModelConfig", "architecture", "count_parameters", "language_model"]

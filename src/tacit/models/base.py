@@ -1,0 +1,96 @@
+"""What every language model here is made of: its shape as functions, and the few parts they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from tacit.settings import number
+
+Params = Any  # a pytree of float32 arrays
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Which language model: the table [model] of a configuration."""
+
+    kind: Literal["gru", "lstm"] = "gru"
+    embedding: int = number(96, 1)
+    hidden: int = number(96, 1)
+    layers: int = number(1, 1)
+    tied: bool = True  # the output scores words against the embedding
+    variant: Literal["common", "printed"] = "common"  # of the GRU: see tacit.models.gru
+    coupled: bool = True  # LSTM: CIFG, the forget gate is one minus the input gate
+    groups: int = number(1, 1)  # LSTM: above 1, a group LSTM
+    layer_norm: bool = False  # LSTM
+    residual: bool = False  # layers after the first add their input to their output
+    dropout: float = number(0.0, 0, 0.95)
+    precision: Literal["float32", "bfloat16"] = "float32"  # of matrix products; weights stay float32
+
+
+class LanguageModel(NamedTuple):
+    """A model that reads words and scores the next one at every position.
+
+    `features(params, tokens, key)`: tokens [batch, time] int32 to [batch, time, embedding]; a key turns
+    dropout on. `logits(params, features)`: [..., embedding] to [..., vocabulary].
+    """
+
+    init: Callable[[Array], Params]
+    features: Callable[[Params, Array, Array | None], Array]
+    logits: Callable[[Params, Array], Array]
+
+    def apply(self, params: Params, tokens: Array, key: Array | None = None) -> Array:
+        """Logits of the next word at every position, [batch, time, vocabulary]."""
+        return self.logits(params, self.features(params, tokens, key))
+
+
+def count_parameters(params: Params) -> int:
+    """How many numbers a model has."""
+    return sum(leaf.size for leaf in jax.tree.leaves(params))
+
+
+def uniform(key: Array, shape: tuple[int, ...], scale: float) -> Array:
+    """Weights drawn from [-scale, scale]."""
+    return jax.random.uniform(key, shape, jnp.float32, -scale, scale)
+
+
+def product(config: ModelConfig) -> Callable[[Array, Array], Array]:
+    """x @ w in the configured precision; the weights, the sum and the result stay float32.
+
+    float32 means float32: an accelerator's faster, coarser default is not taken silently.
+    """
+    if config.precision == "bfloat16":
+        return lambda x, w: jnp.matmul(
+            x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), preferred_element_type=jnp.float32
+        )
+    return lambda x, w: jnp.matmul(x, w, precision=jax.lax.Precision.HIGHEST)
+
+
+def drop(x: Array, rate: float, key: Array | None, index: int) -> Array:
+    """Dropout, on only while training (a key is given); `index` separates its places in a model."""
+    if key is None or rate == 0.0:
+        return x
+    keep = jax.random.bernoulli(jax.random.fold_in(key, index), 1 - rate, x.shape)
+    return jnp.where(keep, x / (1 - rate), 0)
+
+
+def read_out(params: Params, features: Array, config: ModelConfig) -> Array:
+    """Scores of all words: against the embedding itself where weights are tied, plus the output bias."""
+    weight = params["embedding"].T if config.tied else params["output"]
+    return product(config)(features, weight) + params["output_bias"]
+
+
+def vocabulary_params(key: Array, config: ModelConfig, vocabulary: int) -> dict[str, Array]:
+    """Embedding, output bias and, where untied, the output matrix."""
+    params = {
+        "embedding": uniform(jax.random.fold_in(key, 0), (vocabulary, config.embedding), 0.1),
+        "output_bias": jnp.zeros(vocabulary, jnp.float32),
+    }
+    if not config.tied:
+        params["output"] = uniform(jax.random.fold_in(key, 1), (config.hidden, vocabulary), 0.1)
+    return params

@@ -1,0 +1,81 @@
+"""Plots as inline SVG: they open without network, scale, and can be read in the page's source."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
+
+COLOURS = ("#0b6e99", "#c4572a", "#5b8c3a", "#7b5ea7", "#8a6d3b", "#3a7d7c", "#b03a6b", "#555555")
+_STYLE = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "tacit",  # the same plot gives the same bytes
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+}
+
+Curve = tuple[Sequence[float], Sequence[float]]
+
+
+def _svg(figure: Any) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    plt.close(figure)
+    return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)
+
+
+def curves(
+    lines: Mapping[str, Curve],
+    ylabel: str,
+    levels: Mapping[str, float] | None = None,
+    log: bool = False,
+    xlabel: str = "round",
+    percent: bool = False,
+) -> str:
+    """Lines over rounds, with dashed levels for what has no rounds (an n-gram)."""
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(figsize=(5.2, 3.1))
+        for colour, (name, (x, y)) in zip(COLOURS * 4, lines.items(), strict=False):
+            axes.plot(x, y, color=colour, label=name, linewidth=1.6, marker="o" if len(x) < 3 else None, markersize=3)
+        for colour, (name, value) in zip(COLOURS[::-1], (levels or {}).items(), strict=False):
+            axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=name)
+        if log:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+            axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+        if percent:
+            axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        if len(lines) + len(levels or {}) > 1:
+            axes.legend()
+        return _svg(figure)
+
+
+def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] | None = None) -> str:
+    """One bar for each name, with error bars where given."""
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(figsize=(5.2, 2.6))
+        names = list(values)
+        axes.bar(
+            names,
+            [values[n] for n in names],
+            yerr=[errors.get(n, 0.0) for n in names] if errors else None,
+            color=[COLOURS[i % len(COLOURS)] for i in range(len(names))],
+            width=0.6,
+            capsize=4,
+        )
+        axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
+        axes.set_ylabel(ylabel)
+        axes.grid(visible=False, axis="x")
+        return _svg(figure)

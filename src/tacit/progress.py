@@ -1,0 +1,92 @@
+"""What a person sees while a run goes on, and TensorBoard's files for those who ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as Remaining
+
+from tacit.config import Config
+from tacit.errors import TacitError
+from tacit.runs import Watcher
+
+console = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A spinner for work whose length is not known."""
+    if not console.is_terminal:
+        console.print(f"{what} …")
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+def describe(record: dict[str, Any]) -> str:
+    """A round in a few words."""
+    parts = [f"loss {record['loss']:.3f}"] if "loss" in record else []
+    if "valid_perplexity" in record:
+        parts.append(f"perplexity {record['valid_perplexity']:.1f}")
+        parts.append(f"top-1 {record['valid_top1']:.1%}")
+    return "  ".join(parts)
+
+
+def bar() -> Watcher:
+    """A progress bar over rounds; where there is no terminal, a line for about every tenth of the run."""
+    progress = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.fields[name]}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        Remaining(),
+        TextColumn("{task.description}"),
+        console=console,
+    )
+    rounds = 1
+
+    def begin(config: Config, done: int, parameters: int) -> None:
+        nonlocal rounds
+        rounds = config.training.rounds
+        console.print(
+            f"{config.name}: {config.training.mode} training, {parameters:,} parameters, {rounds} rounds"
+            + (f", going on after round {done}" if done else "")
+        )
+        if console.is_terminal:
+            progress.add_task("", name=config.name, total=rounds, completed=done)
+            progress.start()
+
+    def round_(record: dict[str, Any]) -> None:
+        if console.is_terminal:
+            progress.update(progress.task_ids[0], completed=record["round"], description=describe(record))
+        elif record["round"] % max(1, rounds // 10) == 0 or record["round"] == rounds:
+            console.print(f"  round {record['round']:>4}/{rounds}  {describe(record)}")
+
+    def end() -> None:
+        progress.stop()
+
+    return Watcher(begin, round_, end)
+
+
+def tensorboard(out: Path) -> Watcher:
+    """Event files under `out`/tensorboard."""
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        raise TacitError("--tensorboard needs an extra package: pip install 'tacit[tensorboard]'") from None
+    writer = SummaryWriter(str(out / "tensorboard"))
+
+    def round_(record: dict[str, Any]) -> None:
+        for name, value in record.items():
+            if name != "round":
+                writer.add_scalar(name.replace("valid_", "valid/"), value, record["round"])
+
+    return Watcher(round=round_, end=writer.close)

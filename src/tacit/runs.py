@@ -1,0 +1,260 @@
+"""The run directory: everything one run is, in files that can be read without Tacit.
+
+    config.toml        the configuration as resolved, every key
+    vocabulary.txt     the words, one a line
+    metrics.jsonl      one line for each round; the same bytes however often the run was interrupted
+    timings.jsonl      how long each round took (never the same twice, so kept apart)
+    checkpoints/       last.safetensors (model, optimiser, round) and best.safetensors (model)
+    summary.json       the best round on validation, and its figures on the test and on seen typists
+    report.html        all of it to look at
+
+A checkpoint is written whole or not at all, after the lines it belongs to; `--resume` cuts metrics.jsonl
+back to the last checkpoint and goes on. Every draw is addressed by seed and round, so a run that was
+killed at any moment ends with the same bytes as one that was not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit import settings
+from tacit.config import Config, from_tables
+from tacit.errors import TacitError
+from tacit.federated.central import central
+from tacit.federated.evaluation import Scorer, overall, scorer, summary
+from tacit.federated.objective import next_word_loss
+from tacit.federated.rounds import Algorithm, Trainer, text_federation
+from tacit.files import append_line, cannot_write, load_tree, read_lines, save_tree, write_atomic
+from tacit.models import LanguageModel, count_parameters, language_model
+from tacit.models.base import Params
+from tacit.randomness import stream, uniform
+from tacit.text import vocabulary
+from tacit.text.packed import Packed
+from tacit.text.prepare import Prepared, prepare
+from tacit.text.vocabulary import Vocabulary
+
+_VALIDATE = stream("validation sentences")
+
+
+class Watcher(NamedTuple):
+    """Whoever wants to follow a run: called with each round's record."""
+
+    begin: Callable[[Config, int, int], None] = lambda config, done, parameters: None
+    round: Callable[[dict[str, Any]], None] = lambda record: None
+    end: Callable[[], None] = lambda: None
+
+
+def train(
+    config: Config, out: Path, resume: bool = False, data: Path | None = None, watchers: tuple[Watcher, ...] = ()
+) -> dict[str, Any]:
+    """Carry out a run in the directory `out`; returns its summary."""
+    _open(config, out, resume)
+    words_file = out / "vocabulary.txt"
+    words = vocabulary.load(words_file) if words_file.is_file() else None
+    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data)
+    if words is None:
+        write_vocabulary(ready.vocabulary, words_file)
+    model = language_model(config.model, len(ready.vocabulary))
+    trainer, score = make_trainer(config, model, ready), scorer(model)
+    valid = sample(ready.valid, config.training.evaluate_sentences, config.seed)
+    state, done, best = _restore(config, out, trainer)
+    for watcher in watchers:
+        watcher.begin(config, done, count_parameters(state.params))
+    started = time.perf_counter()
+    for t in range(done, config.training.rounds):
+        state, facts = trainer.round(state, t)
+        record: dict[str, Any] = {"round": t + 1, **{k: v for k, v in facts.items() if math.isfinite(v)}}
+        if (t + 1) % config.training.evaluate_every == 0 or t + 1 == config.training.rounds:
+            measured = overall(score(state.params, valid))
+            record |= {f"valid_{k}": measured[k] for k in ("perplexity", "top1", "top3", "oov", "sll")}
+            if not math.isfinite(measured["perplexity"]):
+                raise TacitError(
+                    f"round {t + 1}: validation perplexity is not finite, training has diverged; lower the "
+                    "learning rates; the last good checkpoint is kept"
+                )
+            if _better(config, measured, best):
+                best = {"round": t + 1, "value": measured[config.training.best]}
+                save_tree(out / "checkpoints" / "best.safetensors", state.params, _facts(t + 1, best))
+        append_line(out / "metrics.jsonl", record)
+        if (t + 1) % config.training.checkpoint_every == 0 or t + 1 == config.training.rounds:
+            save_tree(out / "checkpoints" / "last.safetensors", state, _facts(t + 1, best))
+        now = time.perf_counter()
+        append_line(out / "timings.jsonl", {"round": t + 1, "seconds": round(now - started, 4)})
+        started = now
+        for watcher in watchers:
+            watcher.round(record)
+    for watcher in watchers:
+        watcher.end()
+    return _summarise(config, out, model, score, ready, best)
+
+
+def _open(config: Config, out: Path, resume: bool) -> None:
+    """Make the directory, or check that it holds the same run."""
+    file = out / "config.toml"
+    if file.is_file():
+        if not resume:
+            raise TacitError(f"{out} already holds a run; go on with --resume, or choose another --out")
+        _same(read_config(out), config, out)
+        return
+    if out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
+        raise TacitError(f"{out} exists and is no run directory; choose another --out")
+    try:
+        (out / "checkpoints").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    write_atomic(file, settings.dump(config))
+
+
+def _same(stored: Config, config: Config, out: Path) -> None:
+    """Refuse to go on with other settings; only a longer run with constant rates is the same run."""
+    constant = {config.client.schedule, config.server.schedule, config.central.schedule} == {"constant"}
+    for part, a in dataclasses.asdict(stored).items():
+        b = dataclasses.asdict(config)[part]
+        pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
+        for key, was, wanted in pairs:
+            if was != wanted and not (key == "training.rounds" and constant):
+                raise TacitError(
+                    f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
+                    "choose another --out"
+                )
+    if stored != config:
+        write_atomic(out / "config.toml", settings.dump(config))
+
+
+def write_vocabulary(words: Vocabulary, path: Path) -> None:
+    """Store the words of a run."""
+    try:
+        words.save(path)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Trainer:
+    """The trainer that a configuration describes."""
+    loss = next_word_loss(model)
+    training = config.training
+    if training.mode == "central":
+        if not isinstance(ready.clients, Packed):
+            raise TacitError("training.mode = 'central' needs all text in one place; lower typists.users")
+        return central(model.init, loss, ready.clients, config.central, config.seed, training.rounds)
+    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
+    return text_federation(
+        model.init, loss, algorithm, ready.clients, config.seed, training.rounds, training.executor, training.chunk_mb
+    )
+
+
+def sample(text: Packed, sentences: int, seed: int) -> Packed:
+    """At most so many sentences of a text, drawn by chance, with their people."""
+    total = len(text.offsets) - 1
+    if total <= sentences:
+        return text
+    chosen = np.sort(np.argsort(uniform(seed, _VALIDATE, np.arange(total)), kind="stable")[:sentences])
+    return text.take(chosen, np.searchsorted(chosen, text.owners), text.names)
+
+
+def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, dict[str, Any] | None]:
+    """The state to go on from: the last checkpoint, or the beginning."""
+    state = trainer.init(jax.random.key(config.seed))
+    file = out / "checkpoints" / "last.safetensors"
+    done, best = 0, None
+    if file.is_file():
+        state, facts = load_tree(file, state)
+        state = jax.tree.map(jnp.asarray, state)
+        done = int(facts["round"])
+        best = {"round": int(facts["best_round"]), "value": float(facts["best_value"])} if "best_round" in facts else None
+    if done > config.training.rounds:
+        raise TacitError(f"{out} has made {done} rounds already, more than training.rounds = {config.training.rounds}")
+    for log in ("metrics.jsonl", "timings.jsonl"):
+        lines = read_lines(out / log)
+        if (out / log).is_file():
+            kept = [json.dumps(line, sort_keys=True) + "\n" for line in lines if line["round"] <= done]
+            write_atomic(out / log, "".join(kept))
+    return state, done, best
+
+
+def _facts(done: int, best: dict[str, Any] | None) -> dict[str, str]:
+    facts = {"round": str(done)}
+    return facts | ({"best_round": str(best["round"]), "best_value": repr(best["value"])} if best else {})
+
+
+def _better(config: Config, measured: dict[str, float], best: dict[str, Any] | None) -> bool:
+    value = measured[config.training.best]
+    if best is None:
+        return True
+    return value < best["value"] if config.training.best == "perplexity" else value > best["value"]
+
+
+def _summarise(
+    config: Config, out: Path, model: LanguageModel, score: Scorer, ready: Prepared, best: dict[str, Any] | None
+) -> dict[str, Any]:
+    if best is None:
+        raise TacitError(f"{out}: no round was evaluated, so there is no best one; set training.evaluate_every lower")
+    shapes = jax.eval_shape(model.init, jax.random.key(0))
+    params, _ = load_tree(out / "checkpoints" / "best.safetensors", shapes)
+    count = count_parameters(shapes)
+    noise = config.aggregation.noise
+    found = {
+        "name": config.name,
+        "best_round": best["round"],
+        "chosen_by": f"valid_{config.training.best}",
+        "parameters": count,
+        "bytes_per_client_and_round": {"down": 4 * count, "up": 4 * count}
+        if config.training.mode == "federated"
+        else None,
+        "clients": len(ready.clients) if config.training.mode == "federated" else 0,
+        "vocabulary": len(ready.vocabulary),
+        "epsilon": None,
+        "epsilon_reason": f"noise of β = {noise:g} without clipping bounds nobody's influence: it is noise, not "
+        "differential privacy"
+        if noise
+        else "no privacy mechanism was used",
+        "valid": summary(score(params, ready.valid), ready.valid),
+        "test": summary(score(params, ready.test), ready.test),
+        "seen": summary(score(params, ready.seen), ready.seen) if ready.seen is not None else None,
+    }
+    write_atomic(out / "summary.json", json.dumps(found, indent=1, sort_keys=True) + "\n")
+    return found
+
+
+class Run(NamedTuple):
+    """A finished (or at least begun) run, read back."""
+
+    path: Path
+    config: Config
+    vocabulary: Vocabulary
+    model: LanguageModel
+    params: Params
+
+
+def read_config(path: Path) -> Config:
+    """The configuration that a run directory holds."""
+    file = path / "config.toml"
+    if not path.is_dir() or not file.is_file():
+        raise TacitError(f"{path} is not a run directory (it has no config.toml); make one with `tacit train`")
+    try:
+        return from_tables(tomllib.loads(file.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TacitError(f"{file}: not valid TOML: {error}") from None
+    except TacitError as error:
+        raise TacitError(f"{file}: {error}") from None
+
+
+def load(path: Path) -> Run:
+    """A run with its best model."""
+    config = read_config(path)
+    words = vocabulary.load(path / "vocabulary.txt")
+    model = language_model(config.model, len(words))
+    shapes = jax.eval_shape(model.init, jax.random.key(0))
+    params, _ = load_tree(path / "checkpoints" / "best.safetensors", shapes)
+    return Run(path, config, words, model, jax.tree.map(jnp.asarray, params))

@@ -1,0 +1,83 @@
+"""The mechanics of typed configuration: frozen dataclasses filled from plain tables, every key checked.
+
+Each room declares the settings it understands as a frozen dataclass; this module turns tables (from a
+TOML file or `--set`) into such values and back into TOML. A misspelt key, a wrong type or a number out
+of its range is one clear line that names the key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import typing
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+from tacit.errors import TacitError, nearest
+
+Schedule = Literal["constant", "linear", "cosine", "inverse"]  # see tacit.federated.schedules
+
+
+def number(default: float, least: float = -math.inf, most: float = math.inf) -> Any:
+    """A numeric key with a range."""
+    return field(default=default, metadata={"least": least, "most": most})
+
+
+def _value(value: Any, kind: Any, key: str, limits: Mapping[str, Any]) -> Any:
+    """`value` as the type a key wants, or one line about it."""
+    if typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        if value not in choices:
+            raise TacitError(f"{key} = {value!r} is not known{nearest(str(value), choices)}")
+        return value
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
+        raise TacitError(f"{key} = {value!r} must be {wanted}")
+    if kind in (int, float):
+        least, most = limits.get("least", -math.inf), limits.get("most", math.inf)
+        if not least <= value <= most:  # also refuses NaN
+            span = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            raise TacitError(f"{key} = {value!r} must be {span}")
+    return value
+
+
+def build(kind: type, values: Mapping[str, Any], where: str = "") -> Any:
+    """A frozen configuration value from plain tables, every key checked."""
+    hints = typing.get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        key = f"{where}{name}"
+        if name not in fields:
+            what = "table" if isinstance(value, dict) else "key"
+            raise TacitError(f"unknown {what} '{key}' in the configuration{nearest(name, fields)}")
+        if dataclasses.is_dataclass(hints[name]):
+            if not isinstance(value, Mapping):
+                raise TacitError(f"'{key}' must be a table of keys, not {value!r}")
+            result[name] = build(typing.cast(type, hints[name]), value, f"{key}.")
+        else:
+            result[name] = _value(value, hints[name], key, fields[name].metadata)
+    return kind(**result)
+
+
+def dump(config: Any) -> str:
+    """A configuration of tables as TOML, every key written out; `build` reads it back unchanged."""
+    scalars, tables = [], []
+    for name, value in dataclasses.asdict(config).items():
+        if isinstance(value, dict):
+            tables.append("\n".join([f"\n[{name}]", *(f"{k} = {_toml(v)}" for k, v in value.items())]))
+        else:
+            scalars.append(f"{name} = {_toml(value)}")
+    return "\n".join([*scalars, *tables]) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return repr(value)

@@ -1,0 +1,152 @@
+"""Text as flat arrays: who holds which sentences, and batches of sentences packed into rows.
+
+Everything a device needs is in three flat arrays (tokens, where sentences start, where clients start),
+so that a cohort's data is a few numpy gathers and never a Python loop over people. A batch of sentences
+is packed: several short sentences share a row of fixed length, each opened by `<s>`, at which a model
+forgets what came before. Padding, not text, is what makes batches of sentences slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from tacit.text.vocabulary import BOS
+
+
+class Rows(NamedTuple):
+    """Packed sentences: every cell reads a word and predicts the next; `targets` is −1 where empty."""
+
+    inputs: Any  # [..., rows, time] int32
+    targets: Any  # [..., rows, time] int32
+
+
+class ClientText(Protocol):
+    """The text of many clients, however it is kept: all in memory, or made when it is asked for."""
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How much each client holds, [clients]: what sampling and weights go by."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def gather(self, clients: np.ndarray) -> Packed:
+        """The text of these clients, in this order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Sentences by client: client c holds sentences owners[c] … owners[c + 1] − 1, oldest first."""
+
+    tokens: np.ndarray  # [tokens] int32, every sentence `<s> … </s>`
+    offsets: np.ndarray  # [sentences + 1] int64, where each sentence starts
+    owners: np.ndarray  # [clients + 1] int64, where each client's sentences start
+    names: tuple[str, ...]  # [clients]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many sentences each client holds, [clients]."""
+        return np.diff(self.owners)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Cells that each sentence takes in a row: its words and one for the end, [sentences]."""
+        return np.diff(self.offsets) - 1
+
+    def __len__(self) -> int:
+        return len(self.owners) - 1
+
+    def gather(self, clients: np.ndarray) -> Packed:
+        """The text of these clients, in this order."""
+        starts, sizes = self.owners[clients], self.sizes[clients]
+        owners = np.concatenate([[0], np.cumsum(sizes)])
+        sentences = np.arange(owners[-1]) + np.repeat(starts - owners[:-1], sizes)
+        return self.take(sentences, owners, [self.names[c] for c in clients])
+
+    def take(self, sentences: np.ndarray, owners: np.ndarray, names: Sequence[str]) -> Packed:
+        """These sentences, in this order, as the text of other clients."""
+        starts, spans = self.offsets[sentences], np.diff(self.offsets)[sentences]
+        offsets = np.concatenate([[0], np.cumsum(spans)])
+        cells = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], spans)
+        return Packed(self.tokens[cells], offsets, np.asarray(owners, np.int64), tuple(names))
+
+
+def pack(clients: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> Packed:
+    """Flat arrays from lists of encoded sentences (each `<s> … </s>`).
+
+    >>> packed = pack([[np.array([0, 5, 1])], [np.array([0, 1]), np.array([0, 4, 4, 1])]], ["a", "b"])
+    >>> packed.sizes.tolist(), packed.lengths.tolist()
+    ([1, 2], [2, 1, 3])
+    """
+    sentences = [sentence for client in clients for sentence in client]
+    tokens = np.concatenate(sentences) if sentences else np.zeros(0)
+    offsets = np.concatenate([[0], np.cumsum([len(s) for s in sentences], dtype=np.int64)])
+    owners = np.concatenate([[0], np.cumsum([len(c) for c in clients], dtype=np.int64)])
+    return Packed(tokens.astype(np.int32), offsets.astype(np.int64), owners.astype(np.int64), tuple(names))
+
+
+def bucket(n: int) -> int:
+    """The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, …: few shapes to compile, at most a third wasted.
+
+    >>> [bucket(n) for n in (1, 5, 9, 17, 33)]
+    [1, 6, 12, 24, 48]
+    """
+    power = 1 << max(0, n - 1).bit_length()
+    return power * 3 // 4 if power >= 4 and n <= power * 3 // 4 else power
+
+
+def place(lengths: np.ndarray, time: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Put sentences into rows of `time` cells, longest first, each into the first row it fits.
+
+    lengths [batches, sentences], 0 where absent. Returns the row and the first column of each sentence,
+    [batches, sentences], and how many rows the fullest batch needs. All batches are packed at once.
+    """
+    batches, width = lengths.shape
+    order = np.argsort(-lengths, axis=1, kind="stable")
+    fill = np.zeros((batches, width), np.int64)
+    row, column = np.zeros_like(lengths), np.zeros_like(lengths)
+    every = np.arange(batches)
+    for j in range(width):
+        sentence = order[:, j]
+        length = lengths[every, sentence]
+        if not length.any():
+            break
+        chosen = np.argmax(fill + length[:, None] <= time, axis=1)
+        row[every, sentence], column[every, sentence] = chosen, fill[every, chosen]
+        fill[every, chosen] += length
+    return row, column, int((fill > 0).sum(axis=1).max(initial=1))
+
+
+def batch_rows(
+    packed: Packed, sentences: np.ndarray, time: int = 0, rows: int = 0
+) -> tuple[Rows, np.ndarray]:
+    """Batches of sentences as packed rows.
+
+    sentences [..., batch] int64 are sentence numbers, −1 where absent. Returns `Rows` of shape
+    [..., rows, time] and, for every cell, its sentence's place in the batch [..., rows, time] (−1: empty).
+    `time` and `rows` of 0 are chosen: the longest sentence and the fullest batch, rounded up to a bucket.
+    """
+    shape, width = sentences.shape[:-1], sentences.shape[-1]
+    flat = sentences.reshape(-1, width)
+    lengths = np.where(flat >= 0, packed.lengths[np.maximum(flat, 0)], 0)
+    time = time or bucket(int(lengths.max(initial=1)))
+    row, column, needed = place(lengths, time)
+    rows = rows or bucket(needed)
+    real = np.flatnonzero(lengths.ravel())
+    spans = lengths.ravel()[real]
+    within = np.arange(spans.sum()) - np.repeat(np.cumsum(spans) - spans, spans)  # cell within its sentence
+    source = np.repeat(packed.offsets[flat.ravel()[real]], spans) + within
+    first = ((real // width) * rows + row.ravel()[real]) * time + column.ravel()[real]
+    cell = np.repeat(first, spans) + within
+    inputs = np.full((len(flat) * rows * time), BOS, np.int32)
+    targets = np.full_like(inputs, -1)
+    owner = np.full_like(inputs, -1)
+    inputs[cell], targets[cell] = packed.tokens[source], packed.tokens[source + 1]
+    owner[cell] = np.repeat(real % width, spans)
+    full = (*shape, rows, time)
+    return Rows(inputs.reshape(full), targets.reshape(full)), owner.reshape(full)

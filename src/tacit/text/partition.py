@@ -1,0 +1,177 @@
+"""Who holds what: n examples dealt to clients.
+
+A partition is two arrays instead of a list of lists: client k holds the examples
+`order[offsets[k]:offsets[k + 1]]`. `order` is always a permutation of 0..n-1, so nothing is lost and
+nothing is held twice, and no client is left empty.
+
+- `by_user`: the people as they are.
+- `iid`: dealt at random, sizes equal to within one.
+- `shards`: sorted by label and dealt in a few contiguous pieces each (McMahan et al. 2017, §3: 60,000
+  digits in 200 shards of 300, two to a client), so that most clients see two labels.
+- `dirichlet`: for each label, the clients' shares are drawn from Dirichlet(α): label or topic skew that
+  goes from one label per client (α → 0) to none (α → ∞).
+- `quantity`: only the sizes differ, and are log-normal with log-sd σ.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.errors import TacitError
+
+
+class Partition(NamedTuple):
+    """Client k holds `order[offsets[k]:offsets[k + 1]]`."""
+
+    order: np.ndarray  # [n] int64, a permutation of the examples
+    offsets: np.ndarray  # [clients + 1] int64, from 0 to n
+
+    def client(self, k: int) -> np.ndarray:
+        """The examples client k holds."""
+        return self.order[self.offsets[k] : self.offsets[k + 1]]
+
+
+def by_user(users: np.ndarray) -> Partition:
+    """Each person is a client, in the order of their ids; examples keep their order.
+
+    >>> p = by_user(np.array([7, 3, 7]))
+    >>> p.client(0), p.client(1)
+    (array([1]), array([0, 2]))
+    """
+    users = _labels(users)
+    if users.size == 0:
+        raise TacitError("there is nothing to deal: the corpus has no examples (partition.clients)")
+    _, sizes = np.unique(users, return_counts=True)
+    return Partition(np.argsort(users, kind="stable").astype(np.int64), _offsets(sizes))
+
+
+def iid(n: int, clients: int, rng: np.random.Generator) -> Partition:
+    """Examples dealt at random, sizes equal to within one.
+
+    >>> np.diff(iid(10, 3, np.random.default_rng(0)).offsets)
+    array([3, 3, 4])
+    """
+    _check(n, clients)
+    return Partition(rng.permutation(n).astype(np.int64), _cuts(n, clients))
+
+
+def shards(
+    labels: np.ndarray, clients: int, shards_per_client: int = 2, *, rng: np.random.Generator
+) -> Partition:
+    """Sorted by label, cut in `clients * shards_per_client` equal pieces, and the pieces dealt at random.
+
+    >>> labels = np.repeat(np.arange(10), 6000)
+    >>> p = shards(labels, 100, 2, rng=np.random.default_rng(0))
+    >>> max(len(np.unique(labels[p.client(k)])) for k in range(100))
+    2
+    """
+    labels = _labels(labels)
+    _check(labels.size, clients)
+    if not _whole(shards_per_client) or shards_per_client < 1:
+        raise TacitError(f"partition.shards is {shards_per_client}; each client needs at least 1")
+    pieces = clients * shards_per_client
+    # Shuffled first, so that which examples of a label share a piece is also chance.
+    shuffled = rng.permutation(labels.size)
+    by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    holder = rng.permutation(np.repeat(np.arange(clients), shards_per_client))  # [pieces]
+    owner = np.empty(labels.size, np.int64)
+    owner[by_label] = np.repeat(holder, np.diff(_cuts(labels.size, pieces)))
+    return _from_owner(owner, clients)
+
+
+def dirichlet(labels: np.ndarray, clients: int, alpha: float, rng: np.random.Generator) -> Partition:
+    """For each label, its examples shared among the clients in Dirichlet(α) proportions.
+
+    >>> labels = np.repeat(np.arange(10), 100)
+    >>> p = dirichlet(labels, 20, 0.1, np.random.default_rng(0))
+    >>> len(p.order), int(p.offsets[-1])
+    (1000, 1000)
+    """
+    labels = _labels(labels)
+    _check(labels.size, clients)
+    if not (math.isfinite(alpha) and 1e-6 <= alpha <= 1e9):
+        raise TacitError(
+            f"partition.alpha is {alpha}; it must be between 1e-6 (one label each) and 1e9 (no skew)"
+        )
+    owner = np.empty(labels.size, np.int64)
+    shuffled = rng.permutation(labels.size)
+    by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    _, sizes = np.unique(labels, return_counts=True)
+    ends = _offsets(sizes)
+    for start, end in pairwise(ends.tolist()):
+        shares = rng.dirichlet(np.full(clients, alpha))
+        cuts = np.rint(np.cumsum(shares)[:-1] * (end - start)).astype(np.int64)
+        owner[by_label[start:end]] = np.searchsorted(cuts, np.arange(end - start), side="right")
+    return _from_owner(owner, clients)
+
+
+def quantity(n: int, clients: int, sigma: float, rng: np.random.Generator) -> Partition:
+    """Examples dealt at random in log-normal amounts, log-sd σ; σ = 0 makes the sizes equal.
+
+    >>> np.diff(quantity(10, 5, 0.0, np.random.default_rng(0)).offsets)
+    array([2, 2, 2, 2, 2])
+    """
+    _check(n, clients)
+    if not (math.isfinite(sigma) and 0 <= sigma <= 100):
+        raise TacitError(f"partition.sigma is {sigma}; the log-sd of the sizes must be between 0 and 100")
+    drawn = sigma * rng.standard_normal(clients)
+    weights = np.exp(drawn - drawn.max())  # the largest is 1, so no overflow
+    # One each, and the rest in proportion; what rounding down leaves goes to the largest remainders.
+    exact = weights / weights.sum() * (n - clients)
+    extra = np.floor(exact).astype(np.int64)
+    left = n - clients - int(extra.sum())
+    extra[np.argsort(extra - exact, kind="stable")[:left]] += 1
+    return Partition(rng.permutation(n).astype(np.int64), _offsets(extra + 1))
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check(n: int, clients: int) -> None:
+    if not _whole(clients) or clients < 1:
+        raise TacitError(f"partition.clients is {clients}; it must be a whole number of at least 1")
+    if n < clients:
+        raise TacitError(
+            f"partition.clients is {clients} but there are only {n} examples; set it to {n} or less"
+        )
+
+
+def _labels(labels: np.ndarray) -> np.ndarray:
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or (labels.size and labels.dtype.kind not in "iu"):
+        raise TacitError(
+            f"labels must be one whole number per example, not {labels.dtype} {list(labels.shape)}"
+        )
+    return labels
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)  # [len(sizes) + 1]
+
+
+def _cuts(n: int, pieces: int) -> np.ndarray:
+    """Ends of `pieces` runs of n things, equal to within one, [pieces + 1]."""
+    return np.arange(pieces + 1, dtype=np.int64) * n // pieces
+
+
+def _from_owner(owner: np.ndarray, clients: int) -> Partition:
+    """The partition in which example e belongs to `owner[e]`, each empty client given one example by
+    whoever holds most at that moment."""
+    sizes = np.bincount(owner, minlength=clients)
+    order = np.argsort(owner, kind="stable").astype(np.int64)
+    ends = np.cumsum(sizes)
+    empty = np.flatnonzero(sizes == 0)
+    for k in empty:
+        donor = int(np.argmax(sizes))
+        sizes[donor] -= 1
+        sizes[k] += 1
+        ends[donor] -= 1  # the donor's last example in `order` goes
+        owner[order[ends[donor]]] = k
+    if empty.size:
+        order = np.argsort(owner, kind="stable").astype(np.int64)
+    return Partition(order, _offsets(sizes))

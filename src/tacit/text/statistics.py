@@ -1,0 +1,331 @@
+"""What a population is like, and in which ways its people differ: what `tacit data describe` prints.
+
+A data point is a context x and the word y typed after it. Paper 5, §2.1, names five ways in which
+P_i(x, y) may differ from person to person; each gets one number.
+
+- Feature skew, P_i(x): how people write. A context is seen as the shapes of its last two tokens (lower,
+  Capital, CAPS, digits; marks and emoji as they are; the start of a message), not as its words, so that
+  this number does not repeat the next one.
+- Label skew, P_i(y): which words, lower-cased, they write; and which topics, where those are known.
+- Concept drift, P_i(x | y): which word they put before a given word, over the frequent words.
+- Concept shift, P_i(y | x): which word they put after a given word, over the frequent words.
+- Quantity skew: the Gini coefficient of messages per person, and the log-sd.
+
+The first four are Jensen-Shannon divergences in bits between one person and everybody, averaged over
+people. A person with few messages is far from everybody by chance alone, so the same divergence is
+measured after dealing at random, everybody keeping their sizes, and subtracted: people who are all alike
+read 0. For the marginals whole messages are dealt. For the conditionals it is the occurrences of one
+given word that are dealt among those who wrote it, so that a difference in how often people use a word
+(label skew) does not pass for a difference in how they use it; as a word can recur in one message, people
+who are alike then read a little above 0, by some thousandths of a bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.errors import TacitError
+from tacit.text.corpus import splitter
+from tacit.text.population import Population
+
+_DEALS = 3  # random dealings averaged for the null
+_FREQUENT = 100  # words whose neighbours are compared
+_START, _END = 0, 1  # ids of the message's two ends among words and shapes
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Numbers about a population. Those on text are of the people and messages that were read."""
+
+    name: str
+    people: int
+    messages: int
+    people_read: int
+    messages_read: int
+    tokens: int
+    word_types: int  # distinct tokens, lower-cased
+    messages_median: float  # messages per person
+    messages_p90: float
+    messages_max: int
+    message_length: float  # mean, in tokens
+    once: float  # share of messages whose text occurs once
+    unseen: float | None  # share of held-out people's messages that nobody else wrote; None for one person
+    feature_skew: float  # bits
+    label_skew: float  # bits
+    topic_skew: float | None  # bits; None where topics are not known
+    concept_drift: float  # bits
+    concept_shift: float  # bits
+    quantity_gini: float  # 0 when all hold the same, towards 1 when one holds everything
+    quantity_log_sd: float
+
+
+def describe(population: Population, *, people: int = 400, messages: int = 200, seed: int = 0) -> Statistics:
+    """Read at most `people` people and `messages` messages of each, chosen by `seed`, and measure them.
+
+    Where there are fewer people, more is read of each, so that the total is the same.
+
+    >>> from tacit.text.corpus import from_messages
+    >>> s = describe(from_messages("demo", {"ana": ["oi tudo bem", "oi"], "bo": ["hello there", "hello"]}))
+    >>> s.people, s.messages, s.tokens, s.word_types, s.quantity_gini
+    (2, 4, 7, 5, 0.0)
+    """
+    if len(population) == 0:
+        raise TacitError(f"{population.name}: nobody is in it, so there is nothing to describe")
+    if people < 1 or messages < 1:
+        raise TacitError(f"describe needs at least 1 person and 1 message, not {people} and {messages}")
+    rng = np.random.default_rng(seed)
+    sizes = np.asarray(population.sizes(), np.int64)  # [people]
+    who = _some(len(population), people, rng)
+    text = _read(population, who, messages * people // len(who), rng)
+    word = text.next != _END  # [positions]
+    held = sizes[sizes > 0]
+    return Statistics(
+        name=population.name,
+        people=len(population),
+        messages=int(sizes.sum()),
+        people_read=text.people,
+        messages_read=len(text.texts),
+        tokens=int(text.length.sum()),
+        word_types=text.word_types,
+        messages_median=float(np.median(sizes)),
+        messages_p90=float(np.quantile(sizes, 0.9)),
+        messages_max=int(sizes.max()),
+        message_length=float(text.length.mean()) if len(text.texts) else 0.0,
+        once=_once(text),
+        unseen=_unseen(text, rng),
+        feature_skew=_marginal_skew(text, text.shapes, text.message, rng),
+        label_skew=_marginal_skew(text, text.next[word], text.message[word], rng),
+        topic_skew=_topic_skew(text, rng),
+        concept_drift=_conditional_skew(text, text.next, text.previous, rng),
+        concept_shift=_conditional_skew(text, text.previous, text.next, rng),
+        quantity_gini=gini(sizes),
+        quantity_log_sd=float(np.std(np.log(held))) if held.size else 0.0,
+    )
+
+
+def rows(s: Statistics) -> list[tuple[str, str]]:
+    """Name and value with its unit, in reading order, for printing."""
+    read = "" if (s.people, s.messages) == (s.people_read, s.messages_read) else " (of those read)"
+    table = [("people", f"{s.people:,}"), ("messages", f"{s.messages:,}")]
+    if read:
+        table.append(("read", f"{s.messages_read:,} messages of {s.people_read:,} people"))
+    table += [
+        ("tokens", f"{s.tokens:,}{read}"),
+        ("word types, lower-cased", f"{s.word_types:,}{read}"),
+        (
+            "messages per person",
+            f"median {s.messages_median:g}, p90 {s.messages_p90:g}, max {s.messages_max:,}",
+        ),
+        ("message length", f"{s.message_length:.1f} tokens"),
+        ("messages that occur once", f"{s.once:.1%}"),
+    ]
+    if s.unseen is not None:
+        table.append(("messages of held-out people unseen in others", f"{s.unseen:.1%}"))
+    table.append(("feature skew P(x)", f"{s.feature_skew:.3f} bits"))
+    table.append(("label skew P(y), words", f"{s.label_skew:.3f} bits"))
+    if s.topic_skew is not None:
+        table.append(("label skew P(y), topics", f"{s.topic_skew:.3f} bits"))
+    table.append(("concept drift P(x|y)", f"{s.concept_drift:.3f} bits"))
+    table.append(("concept shift P(y|x)", f"{s.concept_shift:.3f} bits"))
+    table.append(("quantity skew", f"Gini {s.quantity_gini:.3f}, log-sd {s.quantity_log_sd:.2f}"))
+    return table
+
+
+def gini(sizes: np.ndarray) -> float:
+    """Gini coefficient of amounts: the mean difference of two of them over twice their mean.
+
+    >>> gini(np.array([3, 3, 3])), gini(np.array([0, 0, 0, 8]))
+    (0.0, 0.75)
+    """
+    n, total = len(sizes), float(np.sum(sizes))
+    if total == 0:
+        return 0.0
+    rank = np.arange(1, n + 1)
+    return float(np.sum((2 * rank - n - 1) * np.sort(sizes)) / (n * total))
+
+
+def divergence(group: np.ndarray, category: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Jensen-Shannon divergence in bits of each group's categories from those of its base.
+
+    One entry per event: `category` [events]; `group` [events], what is compared; `base` [groups], the
+    base each group belongs to, whose distribution is that of all its groups' events. Returns the
+    divergence and the number of events of each group, [groups] both; a group without events gets 0.
+
+    Only categories a group has are visited: each of the others adds half its probability in the base.
+    """
+    groups, width = len(base), int(category.max(initial=0)) + 1
+    cells, counts = np.unique(group * width + category, return_counts=True)  # [cells], sparse
+    of = cells // width
+    size = np.bincount(group, minlength=groups)  # [groups]
+    inverse = np.unique(base[of] * width + cells % width, return_inverse=True)[1]  # [cells]
+    pooled = np.bincount(inverse, weights=counts)  # [distinct (base, category)]
+    base_size = np.bincount(base, weights=size)
+    p = counts / size[of]
+    q = pooled[inverse] / base_size[base[of]]
+    m = (p + q) / 2
+    seen = np.bincount(of, weights=p * np.log2(p / m) + q * np.log2(q / m) - q, minlength=groups)
+    return np.where(size > 0, (seen + 1) / 2, 0.0), size
+
+
+class _Text(NamedTuple):
+    """The text read, as flat arrays: what every number above is counted from.
+
+    A position is a place where a word, or the end of the message, comes next.
+    """
+
+    texts: list[str]  # [messages]
+    topics: list[str]  # [messages]
+    people: int
+    word_types: int
+    person: np.ndarray  # [messages], who wrote it
+    length: np.ndarray  # [messages], in tokens
+    message: np.ndarray  # [positions]
+    previous: np.ndarray  # [positions], the word before
+    next: np.ndarray  # [positions], the word or end that comes
+    shapes: np.ndarray  # [positions], the two shapes before, as one id
+
+
+def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Generator) -> _Text:
+    split = splitter(population)
+    words: dict[str, int] = {"\n<s>": _START, "\n</s>": _END}  # a line feed: no token can look like these
+    shapes: dict[str, int] = {"\n<s>": _START}
+    known: dict[str, tuple[int, int]] = {}  # token to its word and shape
+    word_ids: list[int] = []
+    shape_ids: list[int] = []
+    lengths: list[int] = []
+    person: list[int] = []
+    texts: list[str] = []
+    topics: list[str] = []
+    for i, k in enumerate(who.tolist()):
+        mine = population.messages(k)
+        for j in _some(len(mine), most, rng).tolist():
+            tokens = split(mine[j].text)
+            for token in tokens:
+                ids = known.get(token)
+                if ids is None:
+                    word = words.setdefault(token.lower(), len(words))
+                    ids = known[token] = word, shapes.setdefault(_shape(token), len(shapes))
+                word_ids.append(ids[0])
+                shape_ids.append(ids[1])
+            lengths.append(len(tokens))
+            person.append(i)
+            texts.append(mine[j].text)
+            topics.append(mine[j].topic)
+    length = np.array(lengths, np.int64)
+    ends = np.cumsum(length)
+    first = ends - length + np.arange(len(length))  # [messages], the position each message starts at
+    coming = np.insert(np.array(word_ids, np.int64), ends, _END)  # [positions]
+    shape = np.insert(np.array(shape_ids, np.int64), ends, _START)  # what the end looks like is never asked
+
+    def before(ids: np.ndarray) -> np.ndarray:
+        earlier = np.roll(ids, 1)
+        earlier[first] = _START
+        return earlier
+
+    return _Text(
+        texts=texts,
+        topics=topics,
+        people=len(who),
+        word_types=len(words) - 2,
+        person=np.array(person, np.int64),
+        length=length,
+        message=np.repeat(np.arange(len(length)), length + 1),
+        previous=before(coming),
+        next=coming,
+        shapes=before(before(shape)) * len(shapes) + before(shape),
+    )
+
+
+def _shape(token: str) -> str:
+    """What a token looks like whatever its letters are: marks and emoji stay, words become a pattern."""
+    if not any(c.isalnum() for c in token):
+        return token
+    if any(c.isdigit() for c in token):
+        return "\n0a" if any(c.isalpha() for c in token) else "\n0"
+    joint = "'" if "'" in token else ""
+    if token.islower():
+        return "\na" + joint
+    if token.isupper():
+        return ("\nA" if len(token) == 1 else "\nAA") + joint
+    return ("\nAa" if token[0].isupper() else "\naA") + joint
+
+
+def _some(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
+    """All of 0..n-1, or `most` of them in order."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _once(text: _Text) -> float:
+    counts = Counter(text.texts)
+    return sum(c == 1 for c in counts.values()) / max(1, len(text.texts))
+
+
+def _unseen(text: _Text, rng: np.random.Generator) -> float | None:
+    """A fifth of the people are held out; how much of what they wrote did none of the others write?"""
+    if text.people < 2:
+        return None
+    out = np.zeros(text.people, bool)
+    out[rng.choice(text.people, max(1, text.people // 5), replace=False)] = True
+    held = out[text.person]  # [messages]
+    others = {t for t, h in zip(text.texts, held.tolist(), strict=True) if not h}
+    mine = [t for t, h in zip(text.texts, held.tolist(), strict=True) if h]
+    return sum(t not in others for t in mine) / len(mine) if mine else None
+
+
+def _beyond_chance(measure: Callable[[], float], dealt: Callable[[], float]) -> float:
+    return measure() - sum(dealt() for _ in range(_DEALS)) / _DEALS
+
+
+def _marginal_skew(text: _Text, category: np.ndarray, message: np.ndarray, rng: np.random.Generator) -> float:
+    """How far people's distributions of `category` are from everybody's; messages dealt for the null."""
+    category = np.unique(category, return_inverse=True)[1]
+
+    def mean(person: np.ndarray) -> float:
+        bits, size = divergence(person[message], category, np.zeros(text.people, np.int64))
+        return float(bits[size > 0].mean()) if np.any(size > 0) else 0.0
+
+    return _beyond_chance(lambda: mean(text.person), lambda: mean(rng.permutation(text.person)))
+
+
+def _topic_skew(text: _Text, rng: np.random.Generator) -> float | None:
+    known = np.array([topic != "" for topic in text.topics], bool)  # [messages]
+    if not known.any():
+        return None
+    names = {topic: i for i, topic in enumerate(dict.fromkeys(text.topics))}
+    topics = np.array([names[topic] for topic in text.topics], np.int64)
+    return _marginal_skew(text, topics[known], np.flatnonzero(known), rng)
+
+
+def _conditional_skew(
+    text: _Text, given: np.ndarray, category: np.ndarray, rng: np.random.Generator
+) -> float:
+    """How far people's `category` after (or before) each frequent word is from everybody's, by use."""
+    person = text.person[text.message]
+    uses = np.bincount(given, minlength=2)
+    uses[[_START, _END]] = 0  # what stands next to an end is a marginal again: the openers, the closers
+    frequent = np.zeros(len(uses), bool)
+    frequent[np.argsort(-uses, kind="stable")[:_FREQUENT]] = True
+    kept = frequent[given] & (uses[given] > 0)
+    given, category, person = given[kept], category[kept], person[kept]
+    if given.size == 0:
+        return 0.0
+    category = np.unique(category, return_inverse=True)[1]
+    pairs, group = np.unique(given * text.people + person, return_inverse=True)
+    base = pairs // text.people  # [groups], the given word of each (word, person)
+    home = np.argsort(given, kind="stable")  # events with one given word lie together
+
+    def mean(category: np.ndarray) -> float:
+        bits, size = divergence(group, category, base)
+        return float(np.average(bits, weights=size))
+
+    def dealt() -> float:
+        mixed = np.empty_like(category)
+        mixed[home] = category[np.lexsort((rng.random(given.size), given))]
+        return mean(mixed)
+
+    return _beyond_chance(lambda: mean(category), dealt)

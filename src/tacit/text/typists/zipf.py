@@ -1,0 +1,40 @@
+"""Ranked lists: an item's place in its list gives its probability (Zipf-Mandelbrot), drawn by bisection."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from random import Random
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Ranked(NamedTuple, Generic[T]):
+    """Items and their cumulative probabilities; the last is 1."""
+
+    items: Sequence[T]
+    cdf: Sequence[float]
+
+    def index(self, rng: Random) -> int:
+        # the guard is for a cdf whose rounded total is a hair under 1
+        return min(bisect(self.cdf, rng.random()), len(self.items) - 1)
+
+    def draw(self, rng: Random) -> T:
+        return self.items[self.index(rng)]
+
+
+def weighted(items: Sequence[T], weights: Iterable[float]) -> Ranked[T]:
+    """Items with the given weights."""
+    sums = list(accumulate(weights))
+    return Ranked(items, [s / sums[-1] for s in sums])
+
+
+def zipf(items: Sequence[T], exponent: float = 0.9, offset: float = 2.0) -> Ranked[T]:
+    """Items whose probability falls as 1 / (rank + offset)^exponent.
+
+    >>> [round(p, 2) for p in zipf("abc", exponent=1.0, offset=0.0).cdf]
+    [0.55, 0.82, 1.0]
+    """
+    return weighted(items, ((rank + offset) ** -exponent for rank in range(1, len(items) + 1)))

@@ -1,0 +1,56 @@
+"""The image classifiers against scipy, and their published sizes."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import reference
+from scipy.signal import correlate2d
+
+from tacit.models import count_parameters
+from tacit.models.images import logistic_regression, mnist_2nn, mnist_cnn
+
+
+def test_published_sizes():
+    key = jax.random.key(0)
+    assert count_parameters(jax.eval_shape(mnist_2nn().init, key)) == 199_210
+    assert count_parameters(jax.eval_shape(mnist_cnn().init, key)) == 1_663_370
+    assert count_parameters(jax.eval_shape(logistic_regression(60, 10).init, key)) == 610
+
+
+def test_2nn_and_logistic_regression_by_hand():
+    model = mnist_2nn()
+    params = reference.shaken(jax.eval_shape(model.init, jax.random.key(0)), 0, 0.1)
+    x = np.random.default_rng(0).normal(size=(3, 784)).astype(np.float32)
+    p, h = reference.float64(params), x.astype(np.float64)
+    for layer in ("hidden0", "hidden1"):
+        h = np.maximum(h @ p[layer]["weight"] + p[layer]["bias"], 0)
+    expected = h @ p["output"]["weight"] + p["output"]["bias"]
+    np.testing.assert_allclose(model.apply(params, x), expected, rtol=1e-3, atol=1e-3)
+    line = logistic_regression(784, 10)
+    assert all(not np.any(leaf) for leaf in jax.tree.leaves(line.init(jax.random.key(0))))
+    w = reference.shaken(jax.eval_shape(line.init, jax.random.key(0)), 1)
+    np.testing.assert_allclose(line.apply(w, x), x @ w["weight"] + w["bias"], rtol=1e-3, atol=1e-3)
+
+
+def convolve(layer, x):
+    """[channels, height, width] → the same size, ReLU, then the maximum of every 2×2 block."""
+    weight, bias = layer["weight"], layer["bias"]
+    out = []
+    for o in range(weight.shape[-1]):
+        total = sum(correlate2d(x[i], weight[:, :, i, o], mode="same") for i in range(len(x)))
+        out.append(np.maximum(total + bias[o], 0))
+    pooled = np.array(out).reshape(len(out), x.shape[1] // 2, 2, x.shape[2] // 2, 2)
+    return pooled.max(axis=(2, 4))
+
+
+def test_cnn_against_scipys_correlation():
+    model = mnist_cnn()
+    params = reference.shaken(jax.eval_shape(model.init, jax.random.key(0)), 0, 0.1)
+    x = np.random.default_rng(0).normal(size=(1, 784)).astype(np.float32)
+    p = reference.float64(params)
+    image = convolve(p["conv1"], convolve(p["conv0"], x.astype(np.float64).reshape(1, 28, 28)))
+    flat = image.transpose(1, 2, 0).ravel()  # height, width, channel
+    h = np.maximum(flat @ p["hidden"]["weight"] + p["hidden"]["bias"], 0)
+    expected = h @ p["output"]["weight"] + p["output"]["bias"]
+    np.testing.assert_allclose(model.apply(params, x)[0], expected, rtol=1e-3, atol=1e-2)

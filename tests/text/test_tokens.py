@@ -1,0 +1,91 @@
+"""Tokens: the shapes a keyboard meets, and that no text at all can break them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.text.tokens import detokenize, tokenize
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("don't o'clock rock'n'roll", ["don't", "o'clock", "rock'n'roll"]),
+        ("don’t", ["don't"]),
+        ("well-known guarda-chuva", ["well-known", "guarda-chuva"]),
+        ("'quoted' -dash-", ["'", "quoted", "'", "-", "dash", "-"]),
+        ("3.50 10:30 1,000 1.2.3 10:30am 2nd", ["3.50", "10:30", "1,000", "1.2.3", "10:30am", "2nd"]),
+        ("at 5, or 6. Yes", ["at", "5", ",", "or", "6", ".", "Yes"]),
+        ("wait... what!! no?! ok", ["wait", "...", "what", "!!", "no", "?!", "ok"]),
+        (":) ;-) <3 :'( :D =P :/ </3 :)))", [":)", ";-)", "<3", ":'(", ":D", "=P", ":/", "</3", ":)))"]),
+        ("note:Press ratio:3", ["note", ":", "Press", "ratio", ":", "3"]),
+        ("lol:)", ["lol", ":)"]),
+        ("<unk> <s> </s> <#> <DECIMAL>", ["<unk>", "<s>", "</s>", "<#>", "<DECIMAL>"]),
+        ("see http://a.b/c?d=e. ok", ["see", "http://a.b/c?d=e", ".", "ok"]),
+        ("(www.x.org), me@x.co.uk!", ["(", "www.x.org", ")", ",", "me@x.co.uk", "!"]),
+        ("você não está, coração", ["você", "não", "está", ",", "coração"]),
+        ("e\u0301ter हिन्दी", ["e\u0301ter", "हिन्दी"]),
+        ("👍🏽👍", ["👍🏽", "👍"]),
+        ("👩‍👩‍👧 ❤️❤️", ["👩‍👩‍👧", "❤️", "❤️"]),
+        ("🇧🇷🇵🇹", ["🇧🇷", "🇵🇹"]),
+        ("1️⃣ #️⃣", ["1️⃣", "#️⃣"]),
+        ("ok😂😂ok", ["ok", "😂", "😂", "ok"]),
+        ("", []),
+        (" \t\n\u00a0\u2028", []),
+    ],
+)
+def test_shapes(text, tokens):
+    assert tokenize(text) == tokens
+
+
+# Text that leans on the regular expression's corners more than uniform characters would.
+_PIECES = [*"aZé9 '’-.,:;=()<>/@#!?_^3D\u0301\u200d\ufe0f😀🏽🇧", "www.", "http://", "<unk>", "\ud800"]
+corners = st.lists(st.sampled_from(_PIECES)).map("".join)
+
+
+@given(st.one_of(st.text(), corners))
+def test_nothing_but_white_space_is_lost(text):
+    tokens = tokenize(text)
+    assert not any(c.isspace() for token in tokens for c in token)
+    assert all(tokens)
+    assert "".join(tokens) == "".join(text.replace("’", "'").split())
+
+
+@given(st.one_of(st.text(), corners))
+def test_detokenize_loses_nothing_either(text):
+    tokens = tokenize(text)
+    assert "".join(detokenize(tokens).split()) == "".join(tokens)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello, world! How are you?",
+        'She said "no", (twice) and left... :)',
+        "It's 50% off: only $5 today; ok?",
+        "#tag @bob ¿qué tal? ❤️ you",
+        "",
+    ],
+)
+def test_detokenize_reads_like_the_original(text):
+    assert detokenize(tokenize(text)) == text
+
+
+def test_detokenize_joins_treebank_pieces():
+    assert (
+        detokenize(["he", "does", "n't", "know", "it", "'s", "<unk>", "."]) == "he doesn't know it's <unk>."
+    )
+
+
+def test_quick_on_short_messages_and_linear_on_hostile_ones():
+    messages = ["hey are you coming tonight? :) don't be late"] * 5000
+    start = time.perf_counter()
+    for message in messages:
+        tokenize(message)
+    assert time.perf_counter() - start < 1.0  # 50,000 a second takes 0.1 s; the slack is for a busy machine
+    for piece in ("a.a", "www.", "<a", "@a.", ":-", "a-", "'a", "^_", "😀\u200d", "http://.", "1,"):
+        start = time.perf_counter()
+        tokenize(piece * 20_000)
+        assert time.perf_counter() - start < 2.0, piece
