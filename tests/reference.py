@@ -104,7 +104,9 @@ def lstm_layer(w: Weights, xs: np.ndarray, coupled: bool, groups: int, layer_nor
 Layer = Callable[[Weights, np.ndarray], np.ndarray]
 
 
-def sentence_logits(params: Weights, tokens: Sequence[int], layer: Layer, name: str, residual: bool = False) -> Any:
+def sentence_logits(
+    params: Weights, tokens: Sequence[int], layer: Layer, name: str, residual: bool = False
+) -> Any:
     """Features and logits of one sentence (`<s>` first), layer upon layer, tied or with an output matrix."""
     p = float64(params)
     x = p["embedding"][np.asarray(tokens)]

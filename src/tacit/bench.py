@@ -68,7 +68,9 @@ def random_cohort(work: Workload) -> Cohort:
     )
 
 
-def measure(name: str, precision: str = "float32", executor: str = "auto", repeats: int = 5) -> dict[str, Any]:
+def measure(
+    name: str, precision: str = "float32", executor: str = "auto", repeats: int = 5
+) -> dict[str, Any]:
     """One row of the benchmark."""
     work = workload(name)
     config = ModelConfig(embedding=work.size, hidden=work.size, precision=precision)  # type: ignore[arg-type]
@@ -81,7 +83,9 @@ def measure(name: str, precision: str = "float32", executor: str = "auto", repea
     apply = jax.jit(lambda w, message: jax.tree.map(jnp.subtract, w, rule.combine(w, message)))
 
     def one(params: Any) -> Any:
-        return jax.block_until_ready(apply(params, train(params, cohort, jnp.float32(0.1), jax.random.key(1))[0]))
+        return jax.block_until_ready(
+            apply(params, train(params, cohort, jnp.float32(0.1), jax.random.key(1))[0])
+        )
 
     one(params)
     times = []

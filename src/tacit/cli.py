@@ -6,6 +6,7 @@ Every command exits with 0, or with 2 and one line on standard error that says w
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    suggest_commands=False,  # click does already
     rich_markup_mode="rich",
 )
 data = typer.Typer(help="Known public corpora, and numbers about any text.", no_args_is_help=True)
@@ -32,7 +34,8 @@ CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit).")
+    Path | None,
+    typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit)."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
 
@@ -52,23 +55,30 @@ def _print_table(rows: list[list[str]], title: str | None = None) -> None:
     for row in rows[1:]:
         table.add_row(*row)
     console = Console(highlight=False)
-    # a pipe has no width: never cut a number there
-    console.print(table, width=None if console.is_terminal else 200, markup=False)
+    if not console.is_terminal:  # a pipe has no width: never break a line there
+        console = Console(highlight=False, width=1000)
+    console.print(table, markup=False)
 
 
 def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=1, sort_keys=True))
+    from tacit.files import to_json
+
+    typer.echo(to_json(value))
 
 
 @app.command()
 def train(
-    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run; see `tacit presets`.")],
+    preset: Annotated[
+        str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run; see `tacit presets`.")
+    ],
     corpus: CorpusOption = None,
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every draw.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+    ] = None,
     data: DataOption = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
 ) -> None:
@@ -89,7 +99,7 @@ def train(
 
     _start_jax()
     given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
-    assignments = [f"{k}={json.dumps(v)}" for k, v in given.items() if v is not None]
+    assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
     config = resolve(preset, [*assignments, *(set_ or [])])
     out = out or Path("runs") / Path(preset).stem
     watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
@@ -97,7 +107,9 @@ def train(
     entry = report.entry_of(out)
     lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
     facts = report.run_facts(summary, report.seconds_of(out))
-    report.write(out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts))
+    report.write(
+        out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
+    )
     _print_table(report.comparison([entry]))
     typer.echo(f"{out / 'report.html'}")
 
@@ -138,7 +150,7 @@ def evaluate(
     rows = [["", found["text"], "95 %"]]
     for name, value in shown.items():
         ci = found["ci95"].get(name)
-        rows.append([name, value, half[name].format(ci) if name in half and ci is not None else ""])
+        rows.append([name, value, half[name].format(ci) if ci is not None and math.isfinite(ci) else ""])
     _print_table(rows)
 
 
@@ -193,7 +205,9 @@ def predict(
 
 @app.command()
 def bench(
-    workload: Annotated[list[str] | None, typer.Option("--workload", help="small, gboard, paper; may be repeated.")] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option("--workload", help="small, gboard, paper; may be repeated.")
+    ] = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
     repeats: Annotated[int, typer.Option(help="Timed repeats; the median counts.", min=1)] = 5,
@@ -224,8 +238,15 @@ def bench(
         return
     rows = [["workload", "clients", "steps", "executor", "devices", "ms per client-step", "words per second"]]
     rows += [
-        [r["workload"], str(r["clients"]), str(r["steps"]), r["executor"], f"{r['devices']} × {r['device']}",
-         f"{r['ms_per_client_step']:.3f}", f"{r['tokens_per_s']:,.0f}"]
+        [
+            r["workload"],
+            str(r["clients"]),
+            str(r["steps"]),
+            r["executor"],
+            f"{r['devices']} × {r['device']}",
+            f"{r['ms_per_client_step']:.3f}",
+            f"{r['tokens_per_s']:,.0f}",
+        ]
         for r in found
     ]
     _print_table(rows)
@@ -233,9 +254,14 @@ def bench(
 
 @app.command()
 def presets() -> None:
-    """List the built-in configurations."""
-    from tacit.config import presets as known
+    """List the built-in configurations.
+
+    Example:
+
+      tacit presets
+    """
     from tacit.config import preset_summary
+    from tacit.config import presets as known
 
     _print_table([["preset", "what"], *([name, preset_summary(name)] for name in known())])
 
@@ -243,9 +269,16 @@ def presets() -> None:
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/demo"),
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+    ] = None,
 ) -> None:
-    """Train on the built-in typists, compare with a central model and an n-gram, write a report."""
+    """Train on the built-in typists, compare with a central model and an n-gram, write a report.
+
+    Example:
+
+      tacit demo --out runs/demo
+    """
     from tacit.demo import demo as show
 
     _start_jax()
@@ -254,7 +287,12 @@ def demo(
 
 @data.command("list")
 def data_list(as_json: JsonOption = False) -> None:
-    """Known public corpora: what they are, where they come from, their licences."""
+    """Known public corpora: what they are, where they come from, their licences.
+
+    Example:
+
+      tacit data list
+    """
     import dataclasses
 
     from tacit.text.catalogue import entries
@@ -263,7 +301,9 @@ def data_list(as_json: JsonOption = False) -> None:
         _print_json([dataclasses.asdict(e) for e in entries()])
         return
     rows = [["name", "what", "licence as stated", "source"]]
-    rows.append(["typists", "the built-in typists: made, not collected", "Apache-2.0, with Tacit", "built in"])
+    rows.append(
+        ["typists", "the built-in typists: made, not collected", "Apache-2.0, with Tacit", "built in"]
+    )
     rows += [[e.name, e.what, e.licence, e.source] for e in entries()]
     _print_table(rows)
 
@@ -299,9 +339,11 @@ def data_describe(
     config = from_tables(tables)
     with busy("reading"):
         source = read_population(config.text, config.typists, data)
-        parts = {"train": source.train, "valid": source.valid, "test": source.test} if isinstance(
-            source, SplitCorpus
-        ) else {corpus: source}
+        parts = (
+            {"train": source.train, "valid": source.valid, "test": source.test}
+            if isinstance(source, SplitCorpus)
+            else {corpus: source}
+        )
         found = {name: statistics.describe(part) for name, part in parts.items()}
     if as_json:
         values = {name: dataclasses.asdict(s) for name, s in found.items()}
@@ -316,7 +358,12 @@ def data_get(
     name: Annotated[str, typer.Argument(help="A name of `tacit data list`.")],
     data: DataOption = None,
 ) -> None:
-    """Download a known corpus and check it."""
+    """Download a known corpus and check it.
+
+    Example:
+
+      tacit data get ptb --data corpora
+    """
     from tacit.progress import busy
     from tacit.text.catalogue import data_directory, get
 
@@ -340,7 +387,9 @@ def _fail(message: str) -> NoReturn:
 def main() -> None:
     """The program `tacit`."""
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="tacit", standalone_mode=False)
+        if code == 130:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
     except TacitError as error:
         _fail(str(error))
     except KeyboardInterrupt:
@@ -352,9 +401,15 @@ def main() -> None:
         raise SystemExit(2) from None
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error, of click or of typer's own copy of it
-            _fail(f"{error.format_message()}; see `tacit --help`")
-        if type(error).__name__ in ("Exit", "Abort"):
+            if message := error.format_message().strip().rstrip("."):
+                _fail(f"{message}; see `tacit --help`")
+            raise SystemExit(0) from None  # a bare `tacit` has shown its help
+        if type(error).__name__ == "Exit":
             raise SystemExit(getattr(error, "exit_code", 2)) from None
+        if isinstance(error, OSError) and error.strerror:
+            _fail(
+                f"{error.filename or 'standard output'}: {error.strerror}; check the path, its permissions and space"
+            )
         if os.environ.get("TACIT_DEBUG"):
             raise
         _fail(f"this should not have happened: {type(error).__name__}: {error} (TACIT_DEBUG=1 shows where)")

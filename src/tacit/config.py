@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tacit.errors import TacitError, nearest
-from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.central import CentralConfig
 from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
@@ -128,13 +128,16 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
         tables = {**tables, "model": {**dataclasses.asdict(architecture(str(named["architecture"]))), **rest}}
     config: Config = build(Config, tables)
     model, scheme, rule = config.model, config.sampling.scheme, config.aggregation.rule
+    aggregation(config.aggregation)  # is there such a rule?
     if model.kind == "gru" and model.tied and model.hidden != model.embedding:
         raise TacitError(
             f"model.tied needs model.hidden = model.embedding for a GRU, not {model.hidden} and "
             f"{model.embedding}; make them equal or set model.tied=false"
         )
     if model.kind == "lstm" and not model.tied:
-        raise TacitError("model.tied = false is for the GRU only: the LSTM projects to its embedding; remove it")
+        raise TacitError(
+            "model.tied = false is for the GRU only: the LSTM projects to its embedding; remove it"
+        )
     for key, given, belongs in (
         ("variant", model.variant != "common", "gru"),
         ("groups", model.groups > 1, "lstm"),

@@ -6,8 +6,8 @@ the same held-out people and shown side by side.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,25 @@ from tacit import report, runs
 from tacit.config import Config, resolve
 from tacit.errors import TacitError
 from tacit.federated.evaluation import suggest, summary
-from tacit.files import write_atomic
+from tacit.files import to_json, write_atomic
 from tacit.ngram import baseline, kneser_ney
-from tacit.progress import bar, busy, console
+from tacit.progress import bar, busy
 from tacit.text import statistics
 from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, context, prepare
 from tacit.text.typists import Typists
 
-CONTEXTS = ("", "are you", "good", "i am so", "do you want to", "see you", "thanks for the", "i will be", "can you")
+CONTEXTS = (
+    "",
+    "are you",
+    "good",
+    "i am so",
+    "do you want to",
+    "see you",
+    "thanks for the",
+    "i will be",
+    "can you",
+)
 
 
 def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
@@ -38,7 +48,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     with busy("counting n-grams, writing the report"):
         ready = prepare(config.text, config.partition, config.typists, config.seed)
         ngram, figures = fit_ngram(ready, order=5)
-        write_atomic(out / "ngram.json", json.dumps(figures, indent=1, sort_keys=True) + "\n")
+        write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
             report.entry_of(out, "federated"),
             report.entry_of(yardstick, "central"),
@@ -55,7 +65,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         )
         path = report.write(out / "report.html", page)
     for row in report.comparison(entries):
-        console.print("  ".join([f"{row[0]:<20}", *(f"{cell:>20}" for cell in row[1:])]))
+        print("  ".join([f"{row[0]:<20}", *(f"{cell:>20}" for cell in row[1:])]))
     return path
 
 
@@ -88,9 +98,10 @@ def suggestions(
     """What each model would suggest after a few openings."""
     models: dict[str, Callable[[Any], list[tuple[int, float]]]] = {}
     words = runs.load(federated).vocabulary
+
     for name, path in (("federated", federated), ("central", central)):
         run = runs.load(path)
-        models[name] = lambda ids, run=run: suggest(run.model, run.params, ids, 3)
+        models[name] = partial(_ask, run)
     models["Kneser-Ney 5-gram"] = lambda ids: kneser_ney.next_words(ngram, ids.tolist(), 3)
     return {
         text: {
@@ -99,3 +110,7 @@ def suggestions(
         }
         for text in CONTEXTS
     }
+
+
+def _ask(run: runs.Run, ids: Any) -> list[tuple[int, float]]:
+    return suggest(run.model, run.params, ids, 3)

@@ -18,7 +18,7 @@ def evaluate(path: Path, corpus: str | None = None, data: Path | None = None) ->
     """
     run = runs.load(path)
     config, score = run.config, scorer(run.model)
-    if corpus is not None and corpus != config.text.corpus:
+    if corpus is not None and not _same(corpus, config.text.corpus):
         other = dataclasses.replace(config.text, corpus=corpus, protocol="plain")
         text = whole_corpus(other, config.typists, run.vocabulary, data)
         return {"text": corpus, **summary(score(run.params, text), text)}
@@ -27,6 +27,14 @@ def evaluate(path: Path, corpus: str | None = None, data: Path | None = None) ->
     if ready.seen is not None:
         found["seen"] = summary(score(run.params, ready.seen), ready.seen)
     return found
+
+
+def _same(corpus: str, own: str) -> bool:
+    """Do two names mean the same corpus? Paths may be written in several ways."""
+    if corpus == own or "typists" in (corpus, own):
+        return corpus == own
+    a, b = Path(corpus).expanduser(), Path(own).expanduser()
+    return a.exists() and b.exists() and a.samefile(b)
 
 
 def predict(path: Path, text: str, k: int) -> list[tuple[str, float]]:

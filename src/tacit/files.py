@@ -1,13 +1,19 @@
 """Files that are written whole or not at all, and parameter trees as safetensors.
 
-A checkpoint is one safetensors file: every leaf of the tree under its path ("params/gru0/input"), the
-tree's own facts as text in the header. Reading checks format, names, shapes and types against the tree
-that is expected, so that a truncated or foreign file is one clear line and never a wrong model. No pickle.
+A checkpoint is one safetensors file: every leaf of the tree under its path ("params/gru0/input"), and in
+the header, as one JSON text under the key "tacit", the format, the facts and the sha256 of all of it (one key
+only: safetensors writes several in any order, and equal checkpoints must be equal bytes). Reading checks
+format, names, shapes, types and the sha256, so that a damaged or foreign file is one clear line and never a
+wrong model. No pickle.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import hashlib
 import json
+import math
 import os
 import shutil
 import struct
@@ -37,7 +43,8 @@ def write_atomic(path: Path, data: bytes | str) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there may be no place for it at all
+            part.unlink()
         raise cannot_write(path, error, len(content)) from None
 
 
@@ -49,36 +56,68 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
         room = f" ({wanted:,} bytes wanted, {free:,} free)" if wanted > free else ""
     except OSError:
         room = ""
-    return TacitError(f"cannot write {path}: {reason}{room}; nothing half-written was left, free some space or "
-                      "choose another --out")
+    return TacitError(
+        f"cannot write {path}: {reason}{room}; nothing half-written was left, free some space or "
+        "choose another --out"
+    )
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
-    """Add one JSON line to a log."""
+    """Add one JSON line to a log, on disk before this returns; a line that does not fit is taken back."""
+    line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, sort_keys=True) + "\n")
+        with path.open("ab", buffering=0) as file:
+            before = file.tell()
+            try:
+                if file.write(line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(before)
+                raise
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, len(line)) from None
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """The JSON lines of a log; a last line cut short by a crash is left out."""
     if not path.is_file():
         return []
-    records = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    records: list[dict[str, Any]] = []
+    lines = path.read_bytes().split(b"\n")  # the last piece is empty, or a line cut short
+    for number, line in enumerate(lines[:-1], start=1):
         try:
-            records.append(json.loads(line))
+            record = json.loads(line)
         except ValueError:
-            if number == len(records) + 1:
-                break
-            raise TacitError(f"{path}, line {number}: not valid JSON; this file was not written by Tacit") from None
+            record = None
+        if not isinstance(record, dict) or not isinstance(record.get("round"), int):
+            raise TacitError(
+                f"{path}, line {number}: not a line written by Tacit; restore the file or train again"
+            )
+        records.append(record)
     return records
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON that every reader takes: what is not finite (an interval of one person) is null.
+
+    >>> to_json({"b": float("nan"), "a": [1.5]})
+    '{\\n "a": [\\n  1.5\\n ],\\n "b": null\\n}'
+    """
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {k: plain(v) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(v) for v in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(plain(value), indent=1, sort_keys=True, allow_nan=False)
 
 
 def tree_names(tree: Any) -> list[str]:
     """A name for every leaf, from its place in the tree."""
+
     def part(key: Any) -> str:
         return str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", key))))
 
@@ -87,9 +126,19 @@ def tree_names(tree: Any) -> list[str]:
 
 def save_tree(path: Path, tree: Any, facts: Mapping[str, str]) -> None:
     """Write a tree of arrays as a checkpoint."""
-    leaves = [np.ascontiguousarray(leaf) for leaf in jax.tree.leaves(tree)]
+    leaves = [np.asarray(leaf, order="C") for leaf in jax.tree.leaves(tree)]
     tensors = dict(zip(tree_names(tree), leaves, strict=True))
-    write_atomic(path, save_tensors(tensors, {"format": _FORMAT, **facts}))
+    said = {"format": _FORMAT, **facts}
+    said["sha256"] = _digest(tensors, said)
+    write_atomic(path, save_tensors(tensors, {"tacit": json.dumps(said, sort_keys=True)}))
+
+
+def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps(dict(facts), sort_keys=True).encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
+        digest.update(np.ascontiguousarray(tensors[name]).data)
+    return digest.hexdigest()
 
 
 def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
@@ -97,23 +146,30 @@ def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise TacitError(f"{path}: no such checkpoint; train the run first, or give a run directory") from None
+        raise TacitError(
+            f"{path}: no such checkpoint; train the run first, or give a run directory"
+        ) from None
     except OSError as error:
         raise TacitError(f"{path}: cannot be read ({error.strerror})") from None
     try:
         tensors = load_tensors(data)
         header = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
-        facts = dict(header.get("__metadata__", {}))
-    except (SafetensorError, ValueError, KeyError, struct.error, TypeError) as error:
+        facts = json.loads((header.get("__metadata__") or {}).get("tacit", "{}"))
+    except (SafetensorError, ValueError, LookupError, struct.error, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise TacitError(
-            f"{path}: damaged or truncated checkpoint ({str(error).splitlines()[0]}); restore it or train again"
+            f"{path}: damaged or truncated checkpoint ({reason}); restore it or train again"
         ) from None
-    if facts.get("format") != _FORMAT:
-        raise TacitError(f"{path}: not a checkpoint of this Tacit (its header should say '{_FORMAT}')")
+    if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
+        raise TacitError(
+            f"{path}: not a checkpoint of this Tacit (its header should say '{_FORMAT}'); train the run again"
+        )
     names, leaves = tree_names(like), jax.tree.leaves(like)
     for name, leaf in zip(names, leaves, strict=True):
         if name not in tensors:
-            raise TacitError(f"{path}: '{name}' is missing; the checkpoint belongs to another model or optimiser")
+            raise TacitError(
+                f"{path}: '{name}' is missing; the checkpoint belongs to another model or optimiser"
+            )
         found = tensors[name]
         if found.shape != leaf.shape or found.dtype != leaf.dtype:
             raise TacitError(
@@ -121,8 +177,14 @@ def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
                 "the checkpoint belongs to another model"
             )
     if extra := set(tensors) - set(names):
-        raise TacitError(f"{path}: '{min(extra)}' is not part of this model; the checkpoint belongs to another")
+        raise TacitError(
+            f"{path}: '{min(extra)}' is not part of this model; the checkpoint belongs to another"
+        )
+    if facts.pop("sha256", None) != _digest(tensors, facts):
+        raise TacitError(
+            f"{path}: damaged checkpoint (its sha256 is not what it says); restore it or train again"
+        )
     values = [tensors[name] for name in names]
     if not all(np.isfinite(v).all() for v in values if v.dtype.kind == "f"):
         raise TacitError(f"{path}: it holds numbers that are not finite; restore it or train again")
-    return jax.tree.structure(like).unflatten(values), facts
+    return jax.tree.unflatten(jax.tree.structure(like), values), facts

@@ -10,10 +10,10 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
+import matplotlib.pyplot as plt
 
 COLOURS = ("#0b6e99", "#c4572a", "#5b8c3a", "#7b5ea7", "#8a6d3b", "#3a7d7c", "#b03a6b", "#555555")
-_STYLE = {
+_STYLE: Any = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "tacit",  # the same plot gives the same bytes
     "font.size": 9,
@@ -25,6 +25,11 @@ _STYLE = {
 }
 
 Curve = tuple[Sequence[float], Sequence[float]]
+
+
+def _plain(name: str) -> str:
+    """A name as it is: a dollar sign in it is no formula."""
+    return name.replace("$", r"\$")
 
 
 def _svg(figure: Any) -> str:
@@ -46,9 +51,17 @@ def curves(
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(figsize=(5.2, 3.1))
         for colour, (name, (x, y)) in zip(COLOURS * 4, lines.items(), strict=False):
-            axes.plot(x, y, color=colour, label=name, linewidth=1.6, marker="o" if len(x) < 3 else None, markersize=3)
+            axes.plot(
+                x,
+                y,
+                color=colour,
+                label=_plain(name),
+                linewidth=1.6,
+                marker="o" if len(x) < 3 else None,
+                markersize=3,
+            )
         for colour, (name, value) in zip(COLOURS[::-1], (levels or {}).items(), strict=False):
-            axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=name)
+            axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=_plain(name))
         if log:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
@@ -68,7 +81,7 @@ def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] |
         figure, axes = plt.subplots(figsize=(5.2, 2.6))
         names = list(values)
         axes.bar(
-            names,
+            [_plain(n) for n in names],
             [values[n] for n in names],
             yerr=[errors.get(n, 0.0) for n in names] if errors else None,
             color=[COLOURS[i % len(COLOURS)] for i in range(len(names))],

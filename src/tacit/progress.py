@@ -8,21 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import TimeRemainingColumn as Remaining
 
 from tacit.config import Config
 from tacit.errors import TacitError
 from tacit.runs import Watcher
 
+# The bar lives on standard error, which otherwise holds the one line of an error and nothing else.
 console = Console(stderr=True, highlight=False)
 
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """A spinner for work whose length is not known."""
+    """A spinner for work whose length is not known; silent where there is no terminal."""
     if not console.is_terminal:
-        console.print(f"{what} …")
         yield
         return
     with console.status(what):
@@ -39,7 +46,8 @@ def describe(record: dict[str, Any]) -> str:
 
 
 def bar() -> Watcher:
-    """A progress bar over rounds; where there is no terminal, a line for about every tenth of the run."""
+    """A progress bar over rounds; where there is no terminal, plain lines on standard output."""
+    said = console if console.is_terminal else Console(highlight=False)
     progress = Progress(
         SpinnerColumn(),
         TextColumn("{task.fields[name]}"),
@@ -56,9 +64,11 @@ def bar() -> Watcher:
     def begin(config: Config, done: int, parameters: int) -> None:
         nonlocal rounds
         rounds = config.training.rounds
-        console.print(
+        said.print(
             f"{config.name}: {config.training.mode} training, {parameters:,} parameters, {rounds} rounds"
-            + (f", going on after round {done}" if done else "")
+            + (f", going on after round {done}" if done else ""),
+            markup=False,
+            soft_wrap=True,
         )
         if console.is_terminal:
             progress.add_task("", name=config.name, total=rounds, completed=done)
@@ -68,10 +78,11 @@ def bar() -> Watcher:
         if console.is_terminal:
             progress.update(progress.task_ids[0], completed=record["round"], description=describe(record))
         elif record["round"] % max(1, rounds // 10) == 0 or record["round"] == rounds:
-            console.print(f"  round {record['round']:>4}/{rounds}  {describe(record)}")
+            said.print(f"  round {record['round']:>4}/{rounds}  {describe(record)}")
 
     def end() -> None:
-        progress.stop()
+        if console.is_terminal:
+            progress.stop()
 
     return Watcher(begin, round_, end)
 
@@ -82,11 +93,18 @@ def tensorboard(out: Path) -> Watcher:
         from tensorboardX import SummaryWriter
     except ImportError:
         raise TacitError("--tensorboard needs an extra package: pip install 'tacit[tensorboard]'") from None
-    writer = SummaryWriter(str(out / "tensorboard"))
+    writers: list[Any] = []
+
+    def begin(config: Config, done: int, parameters: int) -> None:
+        writers.append(SummaryWriter(str(out / "tensorboard"), purge_step=done + 1))
 
     def round_(record: dict[str, Any]) -> None:
         for name, value in record.items():
             if name != "round":
-                writer.add_scalar(name.replace("valid_", "valid/"), value, record["round"])
+                writers[0].add_scalar(name.replace("valid_", "valid/"), value, record["round"])
 
-    return Watcher(round=round_, end=writer.close)
+    def end() -> None:
+        for writer in writers:
+            writer.close()
+
+    return Watcher(begin, round_, end)

@@ -37,11 +37,11 @@ def bits(*counters: ArrayLike) -> np.ndarray:
     (True, (3,))
     """
     with np.errstate(over="ignore"):
-        state = np.uint64(0x9E3779B97F4A7C15)
+        state: np.ndarray = np.asarray(np.uint64(0x9E3779B97F4A7C15))
         for counter in counters:
             address = np.asarray(counter)
             state = _mix(state + address.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
-    return np.asarray(state)
+    return state
 
 
 def uniform(*counters: ArrayLike) -> np.ndarray:

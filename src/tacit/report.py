@@ -63,14 +63,21 @@ def entry_of(path: Path, name: str | None = None) -> Entry:
     config = read_config(path)
     file = path / "summary.json"
     if not file.is_file():
-        raise TacitError(f"{path}: the run has not ended (no summary.json); go on with `tacit train … --resume`")
+        raise TacitError(
+            f"{path}: the run has not ended (no summary.json); go on with `tacit train … --resume`"
+        )
     try:
         summary = json.loads(file.read_text("utf-8"))
-        return Entry(
-            name or config.name, summary["test"], summary["seen"], read_lines(path / "metrics.jsonl"),
+        entry = Entry(
+            name or config.name,
+            summary["test"],
+            summary["seen"],
+            read_lines(path / "metrics.jsonl"),
             f"best round {summary['best_round']} by {summary['chosen_by']}",
         )
-    except (ValueError, KeyError, TypeError) as error:
+        comparison([entry]), comparison([entry], "seen")  # are the figures there?
+        return entry
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise TacitError(f"{file}: not a summary written by Tacit ({error!r}); train the run again") from None
 
 
@@ -84,12 +91,22 @@ def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]
             continue
         ci = figures.get("ci95", {})
 
-        def cell(key: str, shape: str, figures: Mapping[str, Any] = figures, ci: Mapping[str, Any] = ci) -> str:
+        def cell(
+            key: str, shape: str, figures: Mapping[str, Any] = figures, ci: Mapping[str, Any] = ci
+        ) -> str:
             half = ci.get(key)
-            return format(figures[key], shape) + (f" ± {format(half, shape)}" if half == half and half else "")
+            return format(figures[key], shape) + (
+                f" ± {format(half, shape)}" if half == half and half else ""
+            )
 
         rows.append(
-            [entry.name, cell("perplexity", ".1f"), cell("top1", ".2%"), cell("top3", ".2%"), cell("sll", ".2f")]
+            [
+                entry.name,
+                cell("perplexity", ".1f"),
+                cell("top1", ".2%"),
+                cell("top3", ".2%"),
+                cell("sll", ".2f"),
+            ]
         )
     return rows
 
@@ -98,8 +115,11 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     head, *body = [[html.escape(cell) for cell in row] for row in rows]
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in body]
     return (
-        '<div class="scroll"><table><thead><tr>' + "".join(f"<th>{c}</th>" for c in head) + "</tr></thead><tbody>"
-        + "".join(f"<tr>{line}</tr>" for line in lines) + "</tbody></table></div>"
+        '<div class="scroll"><table><thead><tr>'
+        + "".join(f"<th>{c}</th>" for c in head)
+        + "</tr></thead><tbody>"
+        + "".join(f"<tr>{line}</tr>" for line in lines)
+        + "</tbody></table></div>"
     )
 
 
@@ -128,7 +148,9 @@ def figures(entries: Sequence[Entry]) -> list[str]:
     ]
     if len(entries) > 1:
         half = {e.name: e.test["ci95"]["top1"] for e in entries if e.test.get("ci95", {}).get("top1")}
-        shown.append(plots.bars({e.name: e.test["top1"] for e in entries}, "top-1 recall, held-out typists", half))
+        shown.append(
+            plots.bars({e.name: e.test["top1"] for e in entries}, "top-1 recall, held-out typists", half)
+        )
     return shown
 
 
@@ -145,10 +167,16 @@ def render(page: Page) -> str:
         "typists (jackknife).</p>",
     ]
     if any(e.seen for e in page.entries):
-        out += ["<h2>On later messages of people it learned from</h2>", _table(comparison(page.entries, "seen"))]
+        out += [
+            "<h2>On later messages of people it learned from</h2>",
+            _table(comparison(page.entries, "seen")),
+        ]
     if spread := [e for e in page.entries if e.test.get("by_person")]:
         rows = [["model", "10th percentile", "median typist", "90th percentile"]]
-        rows += [[e.name, *(f"{e.test['by_person']['top1'][q]:.2%}" for q in ("p10", "p50", "p90"))] for e in spread]
+        rows += [
+            [e.name, *(f"{e.test['by_person']['top1'][q]:.2%}" for q in ("p10", "p50", "p90"))]
+            for e in spread
+        ]
         out += ["<h2>Typists differ: top-1 recall</h2>", _table(rows)]
     if page.suggestions:
         out += ["<h2>What it would suggest</h2>", _suggestions(page.suggestions)]
@@ -162,7 +190,8 @@ def render(page: Page) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(page.title)}</title><style>{_STYLE}</style></head><body>"
-        + "\n".join(out) + "</body></html>\n"
+        + "\n".join(out)
+        + "</body></html>\n"
     )
 
 
@@ -172,13 +201,18 @@ def _suggestions(examples: Mapping[str, Mapping[str, Sequence[tuple[str, float]]
     rows = []
     for context, by_model in examples.items():
         cells = "".join(
-            "<td>" + " ".join(
-                f'<span class=chip>{html.escape(w)} <small>{p:.0%}</small></span>' for w, p in by_model[m]
-            ) + "</td>"
+            "<td>"
+            + " ".join(
+                f"<span class=chip>{html.escape(w)} <small>{p:.0%}</small></span>" for w, p in by_model[m]
+            )
+            + "</td>"
             for m in models
         )
         rows.append(f"<tr><td>{html.escape(context) or '<i>(nothing typed yet)</i>'} …</td>{cells}</tr>")
-    return f'<div class="scroll"><table><thead><tr><th>typed so far</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return (
+        f'<div class="scroll"><table><thead><tr><th>typed so far</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str]]:
@@ -193,7 +227,13 @@ def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str
     ]
     if sent:
         rows.insert(2, ("clients", f"{summary['clients']:,}"))
-        rows.insert(3, ("a client sends and receives a round", f"{sent['up'] / 1e6:.2f} MB and {sent['down'] / 1e6:.2f} MB"))
+        rows.insert(
+            3,
+            (
+                "a client sends and receives a round",
+                f"{sent['up'] / 1e6:.2f} MB and {sent['down'] / 1e6:.2f} MB",
+            ),
+        )
     return rows
 
 

@@ -8,13 +8,15 @@
     summary.json       the best round on validation, and its figures on the test and on seen typists
     report.html        all of it to look at
 
-A checkpoint is written whole or not at all, after the lines it belongs to; `--resume` cuts metrics.jsonl
+Nothing is made before the settings, the corpus and the directory are known to be good. A checkpoint is
+written whole or not at all, after the lines it belongs to; `--resume` cuts metrics.jsonl
 back to the last checkpoint and goes on. Every draw is addressed by seed and round, so a run that was
 killed at any moment ends with the same bytes as one that was not.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -35,7 +37,7 @@ from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, overall, scorer, summary
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, Trainer, text_federation
-from tacit.files import append_line, cannot_write, load_tree, read_lines, save_tree, write_atomic
+from tacit.files import append_line, cannot_write, load_tree, read_lines, save_tree, to_json, write_atomic
 from tacit.models import LanguageModel, count_parameters, language_model
 from tacit.models.base import Params
 from tacit.randomness import stream, uniform
@@ -56,80 +58,112 @@ class Watcher(NamedTuple):
 
 
 def train(
-    config: Config, out: Path, resume: bool = False, data: Path | None = None, watchers: tuple[Watcher, ...] = ()
+    config: Config,
+    out: Path,
+    resume: bool = False,
+    data: Path | None = None,
+    watchers: tuple[Watcher, ...] = (),
 ) -> dict[str, Any]:
     """Carry out a run in the directory `out`; returns its summary."""
-    _open(config, out, resume)
+    _check(config, out, resume)
     words_file = out / "vocabulary.txt"
     words = vocabulary.load(words_file) if words_file.is_file() else None
     ready = prepare(config.text, config.partition, config.typists, config.seed, words, data)
-    if words is None:
-        write_vocabulary(ready.vocabulary, words_file)
     model = language_model(config.model, len(ready.vocabulary))
     trainer, score = make_trainer(config, model, ready), scorer(model)
+    _make(config, out)
+    if words is None:
+        write_vocabulary(ready.vocabulary, words_file)
     valid = sample(ready.valid, config.training.evaluate_sentences, config.seed)
     state, done, best = _restore(config, out, trainer)
-    for watcher in watchers:
-        watcher.begin(config, done, count_parameters(state.params))
+    try:
+        for watcher in watchers:
+            watcher.begin(config, done, count_parameters(state.params))
+        best = _rounds(config, out, trainer, score, valid, state, done, best, watchers)
+    finally:  # also when a round failed: a terminal must be left in order
+        for watcher in watchers:
+            watcher.end()
+    return _summarise(config, out, model, score, ready, best)
+
+
+def _rounds(
+    config: Config,
+    out: Path,
+    trainer: Trainer,
+    score: Scorer,
+    valid: Packed,
+    state: Any,
+    done: int,
+    best: dict[str, Any] | None,
+    watchers: tuple[Watcher, ...],
+) -> dict[str, Any] | None:
+    """The rounds that are left; returns which was best."""
     started = time.perf_counter()
     for t in range(done, config.training.rounds):
         state, facts = trainer.round(state, t)
         record: dict[str, Any] = {"round": t + 1, **{k: v for k, v in facts.items() if math.isfinite(v)}}
         if (t + 1) % config.training.evaluate_every == 0 or t + 1 == config.training.rounds:
-            measured = overall(score(state.params, valid))
+            with np.errstate(over="ignore"):  # a diverged model: told below
+                measured = overall(score(state.params, valid))
             record |= {f"valid_{k}": measured[k] for k in ("perplexity", "top1", "top3", "oov", "sll")}
             if not math.isfinite(measured["perplexity"]):
+                rates = "central.lr" if config.training.mode == "central" else "client.lr or server.lr"
                 raise TacitError(
-                    f"round {t + 1}: validation perplexity is not finite, training has diverged; lower the "
-                    "learning rates; the last good checkpoint is kept"
+                    f"round {t + 1}: validation perplexity is not finite, training has diverged; lower {rates}; "
+                    "the last good checkpoint is kept"
                 )
             if _better(config, measured, best):
                 best = {"round": t + 1, "value": measured[config.training.best]}
                 save_tree(out / "checkpoints" / "best.safetensors", state.params, _facts(t + 1, best))
         append_line(out / "metrics.jsonl", record)
-        if (t + 1) % config.training.checkpoint_every == 0 or t + 1 == config.training.rounds:
-            save_tree(out / "checkpoints" / "last.safetensors", state, _facts(t + 1, best))
         now = time.perf_counter()
         append_line(out / "timings.jsonl", {"round": t + 1, "seconds": round(now - started, 4)})
         started = now
+        if (t + 1) % config.training.checkpoint_every == 0 or t + 1 == config.training.rounds:
+            save_tree(out / "checkpoints" / "last.safetensors", state, _facts(t + 1, best))
         for watcher in watchers:
             watcher.round(record)
-    for watcher in watchers:
-        watcher.end()
-    return _summarise(config, out, model, score, ready, best)
+    return best
 
 
-def _open(config: Config, out: Path, resume: bool) -> None:
-    """Make the directory, or check that it holds the same run."""
-    file = out / "config.toml"
-    if file.is_file():
+def _check(config: Config, out: Path, resume: bool) -> None:
+    """The directory must be new, empty, or hold the same run; nothing is written yet."""
+    if (out / "config.toml").is_file():
         if not resume:
             raise TacitError(f"{out} already holds a run; go on with --resume, or choose another --out")
         _same(read_config(out), config, out)
         return
     if out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
         raise TacitError(f"{out} exists and is no run directory; choose another --out")
+
+
+def _make(config: Config, out: Path) -> None:
+    """Make the directory, config.toml before all else: with it, whatever follows can be resumed."""
     try:
-        (out / "checkpoints").mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(out, error) from None
-    write_atomic(file, settings.dump(config))
+    file, text = out / "config.toml", settings.dump(config)
+    if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
+        write_atomic(file, text)
+    try:
+        (out / "checkpoints").mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out / "checkpoints", error) from None
 
 
 def _same(stored: Config, config: Config, out: Path) -> None:
-    """Refuse to go on with other settings; only a longer run with constant rates is the same run."""
+    """Refuse to go on with other settings; only a longer run with constant rates may be made of it."""
     constant = {config.client.schedule, config.server.schedule, config.central.schedule} == {"constant"}
     for part, a in dataclasses.asdict(stored).items():
         b = dataclasses.asdict(config)[part]
         pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
         for key, was, wanted in pairs:
-            if was != wanted and not (key == "training.rounds" and constant):
+            if was != wanted and not (key == "training.rounds" and constant and wanted > was):
                 raise TacitError(
                     f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
                     "choose another --out"
                 )
-    if stored != config:
-        write_atomic(out / "config.toml", settings.dump(config))
 
 
 def write_vocabulary(words: Vocabulary, path: Path) -> None:
@@ -137,6 +171,8 @@ def write_vocabulary(words: Vocabulary, path: Path) -> None:
     try:
         words.save(path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            path.with_name(path.name + ".part").unlink()
         raise cannot_write(path, error) from None
 
 
@@ -150,7 +186,14 @@ def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Train
         return central(model.init, loss, ready.clients, config.central, config.seed, training.rounds)
     algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
     return text_federation(
-        model.init, loss, algorithm, ready.clients, config.seed, training.rounds, training.executor, training.chunk_mb
+        model.init,
+        loss,
+        algorithm,
+        ready.clients,
+        config.seed,
+        training.rounds,
+        training.executor,
+        training.chunk_mb,
     )
 
 
@@ -172,14 +215,24 @@ def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, dic
         state, facts = load_tree(file, state)
         state = jax.tree.map(jnp.asarray, state)
         done = int(facts["round"])
-        best = {"round": int(facts["best_round"]), "value": float(facts["best_value"])} if "best_round" in facts else None
+        best = (
+            {"round": int(facts["best_round"]), "value": float(facts["best_value"])}
+            if "best_round" in facts
+            else None
+        )
     if done > config.training.rounds:
-        raise TacitError(f"{out} has made {done} rounds already, more than training.rounds = {config.training.rounds}")
+        raise TacitError(
+            f"{out} has made {done} rounds already, more than training.rounds = {config.training.rounds}"
+        )
     for log in ("metrics.jsonl", "timings.jsonl"):
-        lines = read_lines(out / log)
+        kept = [line for line in read_lines(out / log) if line["round"] <= done]
+        if log == "metrics.jsonl" and [line["round"] for line in kept] != list(range(1, done + 1)):
+            raise TacitError(
+                f"{out / log}: its lines are not rounds 1 to {done} of the last checkpoint; restore it, or "
+                "choose another --out and train again"
+            )
         if (out / log).is_file():
-            kept = [json.dumps(line, sort_keys=True) + "\n" for line in lines if line["round"] <= done]
-            write_atomic(out / log, "".join(kept))
+            write_atomic(out / log, "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept))
     return state, done, best
 
 
@@ -196,10 +249,17 @@ def _better(config: Config, measured: dict[str, float], best: dict[str, Any] | N
 
 
 def _summarise(
-    config: Config, out: Path, model: LanguageModel, score: Scorer, ready: Prepared, best: dict[str, Any] | None
+    config: Config,
+    out: Path,
+    model: LanguageModel,
+    score: Scorer,
+    ready: Prepared,
+    best: dict[str, Any] | None,
 ) -> dict[str, Any]:
     if best is None:
-        raise TacitError(f"{out}: no round was evaluated, so there is no best one; set training.evaluate_every lower")
+        raise TacitError(
+            f"{out}: no round was evaluated, so there is no best one; set training.evaluate_every lower"
+        )
     shapes = jax.eval_shape(model.init, jax.random.key(0))
     params, _ = load_tree(out / "checkpoints" / "best.safetensors", shapes)
     count = count_parameters(shapes)
@@ -223,7 +283,7 @@ def _summarise(
         "test": summary(score(params, ready.test), ready.test),
         "seen": summary(score(params, ready.seen), ready.seen) if ready.seen is not None else None,
     }
-    write_atomic(out / "summary.json", json.dumps(found, indent=1, sort_keys=True) + "\n")
+    write_atomic(out / "summary.json", to_json(found) + "\n")
     return found
 
 
@@ -241,7 +301,9 @@ def read_config(path: Path) -> Config:
     """The configuration that a run directory holds."""
     file = path / "config.toml"
     if not path.is_dir() or not file.is_file():
-        raise TacitError(f"{path} is not a run directory (it has no config.toml); make one with `tacit train`")
+        raise TacitError(
+            f"{path} is not a run directory (it has no config.toml); make one with `tacit train`"
+        )
     try:
         return from_tables(tomllib.loads(file.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -32,14 +32,16 @@ def _value(value: Any, kind: Any, key: str, limits: Mapping[str, Any]) -> Any:
             raise TacitError(f"{key} = {value!r} is not known{nearest(str(value), choices)}")
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) < 2**1023 else math.inf
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
         raise TacitError(f"{key} = {value!r} must be {wanted}")
+    if kind is str and not value.isascii() and value != value.encode("utf-8", "replace").decode("utf-8"):
+        raise TacitError(f"{key} = {value!r} is not UTF-8; rename it or write it in UTF-8")
     if kind in (int, float):
         least, most = limits.get("least", -math.inf), limits.get("most", math.inf)
-        if not least <= value <= most:  # also refuses NaN
-            span = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+        if not least <= value <= most or math.isinf(value):  # also refuses NaN
+            span = f"finite, at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
             raise TacitError(f"{key} = {value!r} must be {span}")
     return value
 
@@ -79,5 +81,5 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+        return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
     return repr(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import jax
 import numpy as np
-import reference
 from scipy.signal import correlate2d
 
+import reference
 from tacit.models import count_parameters
 from tacit.models.images import logistic_regression, mnist_2nn, mnist_cnn
 

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import reference
 
+import reference
 from tacit.errors import TacitError
 from tacit.models import ARCHITECTURES, ModelConfig, architecture, count_parameters, language_model
 
@@ -42,8 +42,8 @@ def by_hand(config, params, sentence):
 )
 def test_features_and_logits_follow_the_formulas(options):
     config, model, params = build(**options)
-    features = model.features(params, jnp.array(SENTENCES), None)
-    logits = model.apply(params, jnp.array(SENTENCES))
+    run = jax.jit(lambda p, t: (model.features(p, t, None), model.apply(p, t)))
+    features, logits = run(params, jnp.array(SENTENCES))
     assert features.shape == (2, 5, config.embedding)  # projected back to the embedding's size
     for i, sentence in enumerate(SENTENCES):
         x, scores = by_hand(config, params, sentence)
@@ -54,7 +54,8 @@ def test_features_and_logits_follow_the_formulas(options):
 def test_a_packed_row_gives_each_sentence_what_it_gets_alone():
     config, model, params = build(layer_norm=True, layers=2, residual=True, coupled=False, groups=2)
     sentences = [[0, 5, 7], [0], [0, 4, 4, 8, 9], [0, 3]]
-    together = np.asarray(model.features(params, jnp.array([sum(sentences, [])]), None))[0]
+    row = jnp.array([[word for sentence in sentences for word in sentence]])
+    together = np.asarray(jax.jit(model.features, static_argnums=2)(params, row, None))[0]
     at = 0
     for sentence in sentences:
         alone, _ = by_hand(config, params, sentence)
@@ -89,7 +90,9 @@ def test_sizes_of_paper_4_table_2(name, vocabulary, layers, hidden, embedding, i
         assert config.groups == 5
     else:
         e, h = embedding, hidden
-        assert parameters(config, vocabulary) == vocabulary * (e + 1) + layers * (6 * h * e + 3 * h + h * e + 8 * h)
+        assert parameters(config, vocabulary) == vocabulary * (e + 1) + layers * (
+            6 * h * e + 3 * h + h * e + 8 * h
+        )
 
 
 def test_gboard_is_one_point_four_million():
@@ -97,13 +100,13 @@ def test_gboard_is_one_point_four_million():
 
 
 def test_groups_keep_one_kth_of_the_gate_weights():
-    whole, cut = ModelConfig(kind="lstm", embedding=20, hidden=40), None
+    whole = ModelConfig(kind="lstm", embedding=20, hidden=40)
     cut = ModelConfig(kind="lstm", embedding=20, hidden=40, groups=5)
     weights = 2 * 20 * 3 * 40
     assert parameters(whole, V) - parameters(cut, V) == weights - weights // 5
 
 
 def test_an_unknown_architecture_is_named_with_its_neighbour():
-    with pytest.raises(TacitError, match="P4K-X.*did you mean 'P4K-"):
+    with pytest.raises(TacitError, match=r"P4K-X.*did you mean 'P4K-"):
         architecture("P4K-X")
     assert "gboard" in ARCHITECTURES

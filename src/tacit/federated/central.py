@@ -70,7 +70,9 @@ def central(
 
     @jax.jit
     def run(state: ServerState, rows: Rows, factor: Array, key: Array) -> tuple[ServerState, Array, Array]:
-        def step(carry: tuple[Params, Any], at: tuple[Array, Rows]) -> tuple[tuple[Params, Any], tuple[Array, Array]]:
+        def step(
+            carry: tuple[Params, Any], at: tuple[Array, Rows]
+        ) -> tuple[tuple[Params, Any], tuple[Array, Array]]:
             params, kept = carry
             (value, count), g = gradient(params, at[1], jax.random.fold_in(key, at[0]))
             moved, kept = optimiser.update(g, kept, params)
@@ -94,6 +96,11 @@ def central(
                 f"round {t + 1}: training gave numbers that are not finite; lower central.lr ({config.lr:g}); "
                 "the last good checkpoint is kept"
             )
-        return state, {"loss": float(value), "steps": len(rows.inputs), "words": int(words), "lr": config.lr * factor}
+        return state, {
+            "loss": float(value),
+            "steps": len(rows.inputs),
+            "words": int(words),
+            "lr": config.lr * factor,
+        }
 
     return Trainer(start, round_)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -97,7 +98,9 @@ def scorer(model: LanguageModel) -> Scorer:
         cells = [nll, nll * oov, word, oov, known & (rank < 1), known & (rank < 3)]
         stacked = jnp.stack([c.astype(jnp.float32).ravel() for c in cells], axis=1)
         # cells of no sentence fall into one segment more, which is dropped
-        return jax.ops.segment_sum(stacked, jnp.where(owner < 0, _SENTENCES, owner).ravel(), _SENTENCES + 1)[:-1].T
+        return jax.ops.segment_sum(stacked, jnp.where(owner < 0, _SENTENCES, owner).ravel(), _SENTENCES + 1)[
+            :-1
+        ].T
 
     def all_scores(params: Params, rows: Rows, owner: Array) -> Array:
         return jax.lax.map(lambda at: batch_scores(params, *at), (rows, owner))
@@ -111,8 +114,8 @@ def scorer(model: LanguageModel) -> Scorer:
         devices = len(jax.local_devices())
         batches = devices * bucket(-(-sentences // (_SENTENCES * devices)))
         numbers = np.full(batches * _SENTENCES, -1, np.int64)
-        numbers[:sentences] = np.argsort(text.lengths, kind="stable")  # like lengths together, packed tightly
-        dealt = numbers.reshape(-1, devices, _SENTENCES).swapaxes(0, 1).reshape(-1, _SENTENCES)
+        numbers[:sentences] = np.argsort(text.lengths, kind="stable")
+        dealt = numbers.reshape(_SENTENCES, batches).T  # like cards: every batch fills about as many rows
         rows, owner = batch_rows(text, dealt)
         found = np.asarray(spread(params, rows, owner), np.float64)  # [batches, 6, sentences of a batch]
         flat = found.swapaxes(0, 1).reshape(6, -1)
@@ -148,7 +151,9 @@ def by_person(scores: Scores, text: Packed) -> Sums:
     return Sums(**{f.name: getattr(sums, f.name)[some] for f in dataclasses.fields(sums)})
 
 
-def intervals(people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3", "sll")) -> dict[str, float]:
+def intervals(
+    people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3", "sll")
+) -> dict[str, float]:
     """Half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time.
 
     With n people and θ_(i) the metric without person i: variance = (n − 1)/n · Σ (θ_(i) − mean)².
@@ -162,12 +167,12 @@ def intervals(people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top
     return {name: float(1.96 * spread) for name, spread in spreads.items()}
 
 
-def distribution(people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3")) -> dict[str, dict[str, float]]:
+def distribution(
+    people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3")
+) -> dict[str, dict[str, float]]:
     """How a metric is spread over people: the 10th, 50th and 90th percentile of each."""
     metrics = people.metrics()
-    return {
-        name: {f"p{q}": float(np.percentile(metrics[name], q)) for q in (10, 50, 90)} for name in names
-    }
+    return {name: {f"p{q}": float(np.percentile(metrics[name], q)) for q in (10, 50, 90)} for name in names}
 
 
 def summary(scores: Scores, text: Packed) -> dict[str, Any]:
@@ -181,12 +186,18 @@ def summary(scores: Scores, text: Packed) -> dict[str, Any]:
     }
 
 
+@partial(jax.jit, static_argnums=0)
+def _logits_at(model: LanguageModel, params: Params, tokens: Array, place: Array) -> Array:
+    """Scores of the next word after position `place` of one row; compiled once for each length of row."""
+    return model.logits(params, model.features(params, tokens, None)[0, place])
+
+
 def suggest(model: LanguageModel, params: Params, context: np.ndarray, k: int) -> list[tuple[int, float]]:
     """The k likeliest next words after a context of ids (`<s>` first), with their probabilities."""
     time = bucket(len(context))
     padded = np.zeros((1, time), np.int32)
     padded[0, : len(context)] = context
-    logits = np.asarray(model.apply(params, jnp.asarray(padded))[0, len(context) - 1], np.float64)
+    logits = np.asarray(_logits_at(model, params, padded, len(context) - 1), np.float64)
     odds = np.exp(logits - logits.max())
     odds /= odds.sum()
     order = np.argsort(-odds[UNK + 1 :], kind="stable")[:k] + UNK + 1

@@ -9,13 +9,13 @@ order, so that a run repeated is a run repeated bit by bit. Only the sum of mess
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, Message, neutral, total
@@ -96,15 +96,27 @@ def cohort_training(
         mine = share(params, cohort, lr, key)
         return total(jax.lax.all_gather(mine, "clients"))
 
-    everywhere, split = PartitionSpec(), PartitionSpec("clients")
+    whole, split = PartitionSpec(), PartitionSpec("clients")
     spread_out = jax.shard_map(
         shares,
-        mesh=Mesh(np.array(devices), ("clients",)),
-        in_specs=(everywhere, split, everywhere, everywhere),
-        out_specs=everywhere,
+        mesh=_mesh(),
+        in_specs=(whole, split, whole, whole),
+        out_specs=whole,
         check_vma=False,
     )
     return jax.jit(spread_out)
+
+
+def _mesh() -> Mesh:
+    return Mesh(np.array(jax.local_devices()), ("clients",))
+
+
+def everywhere(tree: Any) -> Any:
+    """The same arrays on every local device, where a round leaves them, lest the first round be a case of
+    its own that compiles the program once more."""
+    if len(jax.local_devices()) == 1:
+        return tree
+    return jax.device_put(tree, NamedSharding(_mesh(), PartitionSpec()))
 
 
 def spread(cohort: Cohort, devices: int) -> Cohort:

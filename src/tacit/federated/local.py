@@ -130,7 +130,9 @@ def local_training(loss: Loss, client: ClientConfig, dynamic: bool) -> LocalTrai
             moved = jax.tree.map(lambda x, a: x - lr * a, w, g)
             return moved, z, total + value, words + count
 
-        def masked(i: Array, state: tuple[Params, Params, Array, Array]) -> tuple[Params, Params, Array, Array]:
+        def masked(
+            i: Array, state: tuple[Params, Params, Array, Array]
+        ) -> tuple[Params, Params, Array, Array]:
             return trees.where(i < one.steps, step(i, state), state)
 
         z = trees.zeros_like(start) if client.momentum else ()

@@ -20,7 +20,16 @@ from jax import Array
 from tacit.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation, total
-from tacit.federated.executors import CohortTraining, Executor, Report, choose_executor, chunks, cohort_training, spread
+from tacit.federated.executors import (
+    CohortTraining,
+    Executor,
+    Report,
+    choose_executor,
+    chunks,
+    cohort_training,
+    everywhere,
+    spread,
+)
 from tacit.federated.local import ClientConfig, Cohort, order_of_work
 from tacit.federated.objective import Loss
 from tacit.federated.sampling import SamplingConfig, choose, cohort_size
@@ -64,7 +73,9 @@ def server_step(rule: Aggregation, config: ServerConfig) -> Callable[..., tuple[
     """The compiled end of a round: from the sum of messages to the next model, and whether it is finite."""
     optimiser = server_optimiser(config)
 
-    def step(state: ServerState, message: Message, report: Report, factor: Array) -> tuple[ServerState, Array]:
+    def step(
+        state: ServerState, message: Message, report: Report, factor: Array
+    ) -> tuple[ServerState, Array]:
         moved = apply(optimiser, state, rule.combine(state.params, message), factor)
         moved = trees.where(report.clients > 0, moved, state)  # nobody reported: nothing changes
         return moved, trees.finite(moved.params)
@@ -105,10 +116,11 @@ def federation(
         key = jax.random.fold_in(jax.random.key(seed), t)
         lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
         if not np.any(cohort.present):
-            return state, {"loss": float("nan"), "clients": 0, "dropped": len(cohort.ids), "lr": lr}
+            nothing = {"loss": float("nan"), "clients": 0, "dropped": len(cohort.ids)}
+            return state, nothing | {"steps": 0, "words": 0, "update_norm": 0.0, "lr": lr}
         parts = chunks(cohort, state.params, chunk_mb, executor)
         if executor != "slow":
-            parts = [spread(part, devices) for part in parts]
+            parts, state = [spread(part, devices) for part in parts], everywhere(state)
         sums = [train(state.params, part, jnp.float32(lr), key) for part in parts]
         message, report = sums[0] if len(sums) == 1 else add(*sums)
         factor = rate(server.schedule, server.warmup, t, rounds)
@@ -153,5 +165,12 @@ def text_federation(
     """Federated training of a language model on clients' text."""
     cohort_size(algorithm.sampling, len(clients))  # refuse a cohort larger than the population at once
     return federation(
-        init, loss, algorithm, lambda t: text_cohort(clients, algorithm, seed, t), seed, rounds, executor, chunk_mb
+        init,
+        loss,
+        algorithm,
+        lambda t: text_cohort(clients, algorithm, seed, t),
+        seed,
+        rounds,
+        executor,
+        chunk_mb,
     )

@@ -28,5 +28,5 @@ def rate(schedule: Schedule, warmup: int, t: int, rounds: int) -> float:
         return _LAST + (1 - _LAST) * 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
     if schedule == "inverse":
         gamma = max(1.0, rounds / 10)
-        return gamma / (gamma + t - warmup)
+        return gamma / (gamma + (t - warmup))
     return 1.0

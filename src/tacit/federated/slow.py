@@ -1,7 +1,8 @@
 """The judge: a cohort trained one client, one step at a time, in plain loops.
 
-It says the same as `local` and `executors` in the most obvious way, adds in float64 with numpy, and is
-what the fast programs are tested against. Slow on purpose; `training.executor = "slow"` runs it.
+It says the same as `local` and `executors` in the most obvious way, keeps a client's weights in numpy's
+float64, and is what the fast programs are tested against. Messages are the rule's own, added at the end.
+Slow on purpose; `training.executor = "slow"` runs it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
                 length = np.sqrt(sum(np.sum(a**2) for a in jax.tree.leaves(g)))
                 g = jax.tree.map(lambda a, n=length: a * min(1.0, client.clip / max(n, 1e-12)), g)
             if client.momentum:
-                velocity = g if velocity is None else jax.tree.map(lambda v, a: client.momentum * v + a, velocity, g)
+                velocity = (
+                    g if velocity is None else jax.tree.map(lambda v, a: client.momentum * v + a, velocity, g)
+                )
                 g = velocity
             w = jax.tree.map(lambda x, a: x - lr * a, w, g)
         delta = jax.tree.map(lambda x, x0: jnp.float32(x - _float64(x0)), w, start)
@@ -51,13 +54,15 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
                 continue
             client_key = jax.random.fold_in(key, int(cohort.ids[c]))
             steps = int(cohort.steps[c])
-            batches = [jax.tree.map(lambda a, c=c, i=i: jnp.asarray(a[c][i]), cohort.batches) for i in range(steps)]
+            batches = [
+                jax.tree.map(lambda a, c=c, i=i: jnp.asarray(a[c][i]), cohort.batches) for i in range(steps)
+            ]
             delta, losses, words = one_client(params, batches, float(lr) * float(cohort.rate[c]), client_key)
             norm = trees.norm(delta)
             if noise:
                 drawn = trees.noise(jax.random.fold_in(client_key, 2**31 - 1), delta)
                 delta = trees.add(delta, trees.scale(noise, drawn))
-            report = Report(*map(jnp.float32, (losses, steps, words, 1)), norm)
+            report = Report(jnp.float32(losses), jnp.int32(steps), jnp.int32(words), jnp.int32(1), norm)
             said.append((rule.message(params, delta, jnp.float32(cohort.weight[c])), report))
         if not said:
             raise ValueError("nobody of the cohort reported")

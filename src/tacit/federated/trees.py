@@ -60,4 +60,5 @@ def noise(key: Array, a: Tree) -> Tree:
     """Standard normal draws with the shapes of a."""
     leaves, structure = jax.tree.flatten(a)
     keys = jax.random.split(key, len(leaves))
-    return structure.unflatten([jax.random.normal(k, x.shape, x.dtype) for k, x in zip(keys, leaves, strict=True)])
+    drawn = [jax.random.normal(k, x.shape, x.dtype) for k, x in zip(keys, leaves, strict=True)]
+    return jax.tree.unflatten(structure, drawn)

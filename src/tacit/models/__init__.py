@@ -53,4 +53,11 @@ def language_model(config: ModelConfig, vocabulary: int) -> LanguageModel:
     return {"gru": gru, "lstm": lstm}[config.kind](config, vocabulary)
 
 
-__all__ = ["ARCHITECTURES", "LanguageModel", "ModelConfig", "architecture", "count_parameters", "language_model"]
+__all__ = [
+    "ARCHITECTURES",
+    "LanguageModel",
+    "ModelConfig",
+    "architecture",
+    "count_parameters",
+    "language_model",
+]

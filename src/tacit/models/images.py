@@ -50,7 +50,11 @@ def mnist_2nn(classes: int = 10) -> Classifier:
 
     def init(key: Array) -> Params:
         a, b, c = jax.random.split(key, 3)
-        return {"hidden0": _dense(a, 784, 200), "hidden1": _dense(b, 200, 200), "output": _dense(c, 200, classes)}
+        return {
+            "hidden0": _dense(a, 784, 200),
+            "hidden1": _dense(b, 200, 200),
+            "output": _dense(c, 200, classes),
+        }
 
     def apply(params: Params, x: Array) -> Array:
         x = jax.nn.relu(_apply(params["hidden0"], x))

@@ -22,7 +22,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from tacit.models.base import LanguageModel, ModelConfig, Params, drop, product, read_out, uniform, vocabulary_params
+from tacit.models.base import (
+    LanguageModel,
+    ModelConfig,
+    Params,
+    drop,
+    product,
+    read_out,
+    uniform,
+    vocabulary_params,
+)
 from tacit.text.vocabulary import BOS
 
 

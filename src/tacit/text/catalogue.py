@@ -25,6 +25,7 @@ from typing import IO
 from tacit.errors import TacitError, nearest
 from tacit.text.corpora import ENTRIES, Entry, File
 
+
 def entries() -> tuple[Entry, ...]:
     """All known corpora, in reading order.
 

@@ -133,10 +133,16 @@ def batch_rows(
     """
     shape, width = sentences.shape[:-1], sentences.shape[-1]
     flat = sentences.reshape(-1, width)
-    lengths = np.where(flat >= 0, packed.lengths[np.maximum(flat, 0)], 0)
-    time = time or bucket(int(lengths.max(initial=1)))
+    lengths = np.zeros(flat.shape, np.int64)
+    lengths[flat >= 0] = packed.lengths[flat[flat >= 0]]
+    longest = int(lengths.max(initial=1))
+    time = time or bucket(longest)
+    if longest > time:
+        raise ValueError(f"a sentence takes {longest} cells and a row has time = {time}")
     row, column, needed = place(lengths, time)
     rows = rows or bucket(needed)
+    if needed > rows:
+        raise ValueError(f"a batch needs {needed} rows and rows = {rows}")
     real = np.flatnonzero(lengths.ravel())
     spans = lengths.ravel()[real]
     within = np.arange(spans.sum()) - np.repeat(np.cumsum(spans) - spans, spans)  # cell within its sentence

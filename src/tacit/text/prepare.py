@@ -24,6 +24,7 @@ from tacit.settings import number
 from tacit.text import catalogue, corpus, partition, vocabulary
 from tacit.text.packed import ClientText, Packed, pack
 from tacit.text.population import Message, Population
+from tacit.text.tokens import tokenize
 from tacit.text.typists import Typists, TypistsConfig
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
 
@@ -76,7 +77,7 @@ def sequences(config: TextConfig, pretokenized: bool) -> Sequences:
     >>> sequences(TextConfig(max_words=2), False)(Message("Hi Ana, ok?"))
     [['hi', 'ana'], [',', 'ok'], ['?']]
     """
-    split = str.split if pretokenized else corpus.tokenize
+    split = str.split if pretokenized else tokenize
 
     def cut(message: Message) -> list[list[str]]:
         text = message.text.lower() if config.case == "lower" else message.text
@@ -93,7 +94,9 @@ def read_population(
     """The corpus that `text.corpus` names: the built-in typists, a known corpus, or a path."""
     if config.corpus == "typists":
         if config.protocol != "plain":
-            raise TacitError("text.protocol = 'fedatt' is for text in files; the built-in typists take 'plain'")
+            raise TacitError(
+                "text.protocol = 'fedatt' is for text in files; the built-in typists take 'plain'"
+            )
         return Typists(typists)
     return corpus.read(catalogue.resolve(config.corpus, data), config.protocol)
 
@@ -108,7 +111,9 @@ def encode_population(
     return pack(encoded, [population.user(k) for k in who])
 
 
-def whole_corpus(config: TextConfig, typists: TypistsConfig, words: Vocabulary, data: Path | None = None) -> Packed:
+def whole_corpus(
+    config: TextConfig, typists: TypistsConfig, words: Vocabulary, data: Path | None = None
+) -> Packed:
     """Every part of a corpus, for scoring a model on text it was not trained from."""
     source = read_population(config, typists, data)
     parts = source if isinstance(source, corpus.SplitCorpus) else [source]
@@ -149,10 +154,14 @@ def prepare(
     """
     source = read_population(config, typists, data)
     if isinstance(source, corpus.SplitCorpus):
-        return _prepare_split(source, config, split, seed, words)
-    if len(source) == 1:
-        return _prepare_split(_split_sentences(source, config, seed), config, split, seed, words)
-    return _prepare_people(source, config, split, seed, words)
+        ready = _prepare_split(source, config, split, seed, words)
+    elif len(source) == 1:
+        ready = _prepare_split(_split_sentences(source, config, seed), config, split, seed, words)
+    else:
+        ready = _prepare_people(source, config, split, seed, words)
+    if ready.seen is not None and len(ready.seen.offsets) < 2:  # held_out_text = 0, or one message each
+        return ready._replace(seen=None)
+    return ready
 
 
 def _prepare_split(
@@ -210,7 +219,9 @@ def _prepare_people(
         words = vocabulary.build(counts, config.vocabulary)
     if lazy:
         if split.kind not in ("auto", "user"):
-            raise TacitError(f"partition.kind = '{split.kind}' needs all text in memory; use at most {LAZY_ABOVE} people")
+            raise TacitError(
+                f"partition.kind = '{split.kind}' needs all text in memory; use at most {LAZY_ABOVE} people"
+            )
         valid, test = valid[:_LAZY_HELD_OUT], test[:_LAZY_HELD_OUT]
         clients: ClientText = LazyText(population, train, words, cut, kept)
         seen = None
@@ -267,7 +278,9 @@ def _drop_empty(packed: Packed) -> Packed:
     return packed if len(some) == len(packed) else packed.gather(some)
 
 
-def _deal(train: Packed, topics: list[str] | None, split: PartitionConfig, seed: int, known_users: bool) -> Packed:
+def _deal(
+    train: Packed, topics: list[str] | None, split: PartitionConfig, seed: int, known_users: bool
+) -> Packed:
     """Deal training sentences to clients as [partition] says."""
     kind = split.kind if split.kind != "auto" else "user" if known_users else "iid"
     sentences = len(train.offsets) - 1
@@ -303,7 +316,9 @@ def _labels(train: Packed, topics: list[str] | None, by: str) -> np.ndarray:
 class LazyText:
     """The training text of a large population, made person by person as cohorts ask for it."""
 
-    def __init__(self, population: Population, people: np.ndarray, words: Vocabulary, cut: Sequences, kept: Kept):
+    def __init__(
+        self, population: Population, people: np.ndarray, words: Vocabulary, cut: Sequences, kept: Kept
+    ):
         self._population, self._people = population, people
         self.sizes = population.sizes()[people]
 

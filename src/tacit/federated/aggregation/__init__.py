@@ -9,60 +9,49 @@ Softmax weights need e^s, which overflows. A message may therefore hold `Peaked`
 still to be multiplied by e^peak. `total` adds them like log-sum-exp, by a running maximum; everything else
 is plainly added. A rule whose message has no `Peaked` part is a plain sum and can be added under masks.
 
-To add a rule, write a module with a function that returns an `Aggregation` and name it in `RULES`
+To add a rule, add a module here that declares it in its `RULES`; nothing else has to change
 (CONTRIBUTING.md shows one of 20 lines).
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
 
 from tacit.errors import TacitError, nearest
-from tacit.federated.aggregation.attentive import attentive
-from tacit.federated.aggregation.attentive_loss import attentive_loss
-from tacit.federated.aggregation.mean import absent_keep, mean, rescaled
+from tacit.federated.aggregation.mean import absent_keep, rescaled
+from tacit.federated.aggregation.options import AggregationConfig
 from tacit.federated.aggregation.sums import Aggregation, Message, Peaked, is_plain_sum, neutral, total
-from tacit.settings import number
 
 
-@dataclass(frozen=True)
-class AggregationConfig:
-    """How updates become one: the table [aggregation] of a configuration."""
+def rules() -> dict[str, Callable[[AggregationConfig], Aggregation]]:
+    """Every rule by name: what the modules of this package declare.
 
-    rule: str = "mean"  # a name in RULES
-    distance: Literal["frobenius", "spectral"] = "frobenius"  # attentive: norm of a layer's update
-    bound: float = number(0.0, 0)  # attentive: public bound on that norm, for plain sums; 0: running maximum
-    form: Literal["exact", "as-printed"] = "exact"  # attentive-loss: which gradient
-    uniform: bool = False  # every client weighs the same, whatever it holds
-    noise: float = number(0.0, 0)  # β of the papers: normal noise on what a client sends; not privacy
-
-
-RULES: dict[str, Callable[[AggregationConfig], Aggregation]] = {
-    "mean": lambda config: mean(),
-    "attentive": lambda config: attentive(config.distance, config.bound),
-    "attentive-loss": lambda config: attentive_loss(config.form),
-}
+    >>> sorted(rules())
+    ['attentive', 'attentive-loss', 'mean']
+    """
+    modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    return {name: rule for module in modules for name, rule in getattr(module, "RULES", {}).items()}
 
 
 def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregation:
     """The rule that a configuration names; an averaging scheme of paper 5's Table 4 refines the mean.
 
-    >>> aggregation(AggregationConfig(rule="attentive")).message is not None
+    >>> is_plain_sum(aggregation(AggregationConfig(rule="mean")).message({}, {}, 1.0))
     True
     """
-    if config.rule not in RULES:
-        raise TacitError(f"aggregation.rule = '{config.rule}' is not known{nearest(config.rule, RULES)}")
+    known = rules()
+    if config.rule not in known:
+        raise TacitError(f"aggregation.rule = '{config.rule}' is not known{nearest(config.rule, known)}")
     if scheme == "original":
         return absent_keep()
     if scheme == "II":
         return rescaled()
-    return RULES[config.rule](config)
+    return known[config.rule](config)
 
 
 __all__ = [
-    "RULES",
     "Aggregation",
     "AggregationConfig",
     "Message",
@@ -70,5 +59,6 @@ __all__ = [
     "aggregation",
     "is_plain_sum",
     "neutral",
+    "rules",
     "total",
 ]

@@ -35,7 +35,10 @@ def spectral(layer: Array) -> Array:
 
 
 def attentive(distance: str = "frobenius", bound: float = 0.0) -> Aggregation:
-    """Layer-wise attentive aggregation; `bound` > 0 makes its messages plain sums."""
+    """Layer-wise attentive aggregation; `bound` > 0 makes its messages plain sums.
+
+    A bound over 60 would lose small updates: e^{s−c} leaves the range of float32.
+    """
     score = {"frobenius": frobenius, "spectral": spectral}[distance]
 
     def layer_message(delta: Array) -> Message:
@@ -52,6 +55,9 @@ def attentive(distance: str = "frobenius", bound: float = 0.0) -> Aggregation:
     def combine(params: Params, message: Message) -> Params:
         parts = [layer.values if isinstance(layer, Peaked) else layer for layer in message]
         means = [-delta / jnp.maximum(share, 1e-30) for delta, share in parts]
-        return jax.tree.structure(params).unflatten(means)
+        return jax.tree.unflatten(jax.tree.structure(params), means)
 
     return Aggregation(message, combine)
+
+
+RULES = {"attentive": lambda config: attentive(config.distance, config.bound)}

@@ -77,3 +77,6 @@ def _as_printed() -> Aggregation:
         )
 
     return Aggregation(message, combine)
+
+
+RULES = {"attentive-loss": lambda config: attentive_loss(config.form)}

@@ -46,3 +46,6 @@ def rescaled() -> Aggregation:
         return jax.tree.map(lambda w, u: -(u + (weight - 1) * w), params, update)
 
     return Aggregation(_say, combine)
+
+
+RULES = {"mean": lambda config: mean()}

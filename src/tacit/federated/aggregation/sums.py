@@ -39,7 +39,9 @@ def _add_up(node: Any) -> Any:
     # all absent: every peak is −∞, and −∞ − −∞ is not a number
     share = jnp.exp(node.peak - jnp.where(jnp.isfinite(top), top, 0))  # [messages]
     # elementwise: a matrix product would round to TF32 on some accelerators
-    return Peaked(top, jax.tree.map(lambda v: jnp.sum(v * share.reshape(-1, *[1] * (v.ndim - 1)), 0), node.values))
+    return Peaked(
+        top, jax.tree.map(lambda v: jnp.sum(v * share.reshape(-1, *[1] * (v.ndim - 1)), 0), node.values)
+    )
 
 
 def total(stacked: Message) -> Message:

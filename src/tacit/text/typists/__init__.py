@@ -3,8 +3,8 @@
 Real keyboards' text cannot be shipped, so demos, tests and experiments train on these. Nobody's words are
 copied: lexicon and grammar were written for Tacit. A person is made when visited, and only then.
 
-Reading order: `rules` and `lexicon` (data), `grammar` and `phrases` (how a sentence comes about), `people`
-(how people differ), `clock`, `style`, `compose`.
+Reading order: `rules` and `lexicon` (data), `grammar`, `slots` and `phrases` (how a sentence comes
+about), `people` (how people differ), `clock`, `style`, `compose`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ LARGEST = 40  # nobody has more than this many times the median
 class TypistsConfig:
     """How many people, how much they type, and how they differ; every knob runs from 0 (alike) to 1.
 
-    With x the context and y the next word (Kairouz et al., 2021, section 3.1): `feature_skew` moves P(x) (kinds
-    of message, hours, capitals, punctuation), `label_skew` moves P(y) (topics, names, favourite words and
-    emoji), `concept_drift` moves P(x|y) (dialect, register, wording of the same thing), `concept_shift`
-    moves P(y|x) (how a habit continues the same words) and `quantity_skew` the amount per person.
+    With x the context and y the next word (Kairouz et al., 2021, section 3.1): `feature_skew` moves P(x)
+    (kinds of message, hours, capitals, punctuation), `label_skew` moves P(y) (topics, names, favourite
+    words and emoji), `concept_drift` moves P(x|y) (dialect, register, wording of the same thing),
+    `concept_shift` moves P(y|x) (how a habit continues the same words), `quantity_skew` the amounts.
+
+    >>> TypistsConfig(label_skew=1.5)
+    Traceback (most recent call last):
+    tacit.errors.TacitError: typists.label_skew is 1.5; it must lie between 0 and 1
     """
 
     users: int = 400
@@ -68,12 +72,12 @@ class Typists:
     """A population of made-up typists. The same config gives the same text, in any order of visiting.
 
     >>> typists = Typists(TypistsConfig(users=1_000_000, seed=3))
-    >>> len(typists), typists.user(42), len(typists.messages(42)) == typists.sizes()[42]
+    >>> len(typists), typists.user(42), len(typists.messages(42)) == int(typists.sizes()[42])
     (1000000, 'typist-000042', True)
     """
 
-    def __init__(self, config: TypistsConfig = TypistsConfig()) -> None:
-        self.config = config
+    def __init__(self, config: TypistsConfig | None = None) -> None:
+        self.config = config = config or TypistsConfig()
         self._alphas = concentrations(asdict(config))
 
     @property

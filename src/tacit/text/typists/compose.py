@@ -9,7 +9,7 @@ from tacit.text.population import Message
 from tacit.text.typists.clock import Moment, moments
 from tacit.text.typists.grammar import Draft, expand
 from tacit.text.typists.people import Person
-from tacit.text.typists.phrases import grammar
+from tacit.text.typists.slots import grammar
 from tacit.text.typists.style import finish
 from tacit.text.typists.world import Topic
 from tacit.text.typists.zipf import Ranked, weighted
@@ -25,26 +25,26 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("report", 20, "follow_past", 0.45),
-    Kind("plan", 9, "follow_fut", 0.33),
-    Kind("future", 12, "follow_fut", 0.33),
-    Kind("ask", 9, "follow_ask", 0.35),
-    Kind("news", 8, "follow_news", 0.45),
-    Kind("request", 4, "follow_ask", 0.25),
-    Kind("opinion", 6, "follow_ask", 0.25),
-    Kind("habit", 3, "opinion", 0.3),
-    Kind("now", 5, "follow_fut", 0.3),
-    Kind("listing", 2, "opinion", 0.25),
-    Kind("relay", 4, "follow_news", 0.35),
-    Kind("wish", 3, "follow_fut", 0.3),
-    Kind("answer", 5, "follow_past", 0.35),
-    Kind("feeling", 3, "news", 0.45),
-    Kind("line", 7, "ask", 0.2),
-    Kind("short", 11, "answer", 0.12),
-    Kind("where", 7, "short", 0.1),
-    Kind("thanks", 2, "follow_past", 0.3),
-    Kind("sorry", 2, "plan", 0.35),
-    Kind("greet", 2, "future", 0.4),
+    Kind("report", 20, "follow_past", 0.29),
+    Kind("plan", 9, "follow_fut", 0.22),
+    Kind("future", 12, "follow_fut", 0.22),
+    Kind("ask", 9, "follow_ask", 0.22),
+    Kind("news", 8, "follow_news", 0.3),
+    Kind("request", 4, "follow_ask", 0.2),
+    Kind("opinion", 6, "follow_ask", 0.2),
+    Kind("habit", 3, "opinion", 0.24),
+    Kind("now", 5, "follow_fut", 0.24),
+    Kind("listing", 2, "opinion", 0.2),
+    Kind("relay", 4, "follow_news", 0.28),
+    Kind("wish", 3, "follow_fut", 0.24),
+    Kind("answer", 5, "follow_past", 0.28),
+    Kind("feeling", 3, "news", 0.36),
+    Kind("line", 7, "ask", 0.16),
+    Kind("short", 13, "answer", 0.1),
+    Kind("where", 6, "short", 0.08),
+    Kind("thanks", 2, "follow_past", 0.24),
+    Kind("sorry", 2, "plan", 0.28),
+    Kind("greet", 2, "future", 0.32),
 )
 _GREETING = {"morning": 5.0, "day": 1.0, "evening": 1.5, "night": 4.0}  # times the weight of `greet`
 _MOODS = weighted(["+", "-"], [56, 44])
@@ -71,7 +71,11 @@ def _kinds(part: str, first: bool) -> Ranked[Kind]:
 def _timely(part: str, weekday: int) -> Ranked[Topic]:
     """What the hour and the day bring up, whoever you are: work on weekdays, parties at the weekend."""
     _, topics = grammar()
-    likely = {"work": 4.0, "commute": 3.0, "school": 2.0, "coffee": 1.5} if weekday < 5 else {"football": 3.0, "home": 2.0}
+    likely = (
+        {"work": 4.0, "commute": 3.0, "school": 2.0, "coffee": 1.5}
+        if weekday < 5
+        else {"football": 3.0, "home": 2.0}
+    )
     if part == "morning":
         likely |= {"commute": 4.0, "weather": 2.0, "coffee": 3.0, "gym": 2.0, "kids": 2.0}
     elif part == "day":
@@ -90,12 +94,12 @@ def _topic(person: Person, moment: Moment) -> Topic:
 
 
 def _write(draft: Draft) -> None:
-    """One to three sentences: perhaps an opener, the message itself, perhaps what follows, perhaps a closer."""
+    """One to three sentences: an opener or not, the message itself, what follows or not, a closer or not."""
     person, rng, moment = draft.person, draft.rng, draft.moment
     rules, _ = grammar()
     kind = person.pick("feature", ("kind", moment.part, moment.first), _kinds(moment.part, moment.first))
     long = kind.rule not in ("short", "greet", "where")
-    if long and rng.random() < 0.16:
+    if long and rng.random() < 0.14:
         rules["opener"].write(draft)
         if draft.register != "s":
             draft.words.append("," if rng.random() < 0.6 else "/")

@@ -46,7 +46,7 @@ def inflect(verb: str, form: str) -> str:
     if form == "s":
         return {"be": "is", "have": "has"}.get(verb) or plural(verb, noun=False)
     if form == "ing":
-        return "lying" if verb == "lie" else "being" if verb == "be" else _stem(verb) + "ing"
+        return {"lie": "lying", "die": "dying", "be": "being"}.get(verb) or _stem(verb) + "ing"
     if verb in _IRREGULAR:
         return _IRREGULAR[verb][0 if form == "past" else -1]
     if verb.endswith("y") and verb[-2] not in _VOWELS:
@@ -88,7 +88,9 @@ def compared(adjective: str, degree: str) -> str:
         c in "aeiouy" and (i == 0 or adjective[i - 1] not in "aeiouy") for i, c in enumerate(adjective)
     ) - adjective.endswith("e")
     more = "more" if degree == "er" else "most"
-    if syllables > 2 or adjective.endswith(("ed", "ing", "ful", "less", "ous", "ive", "ant", "ent", "en", "ic", "al")):
+    if syllables > 2 or adjective.endswith(
+        ("ed", "ing", "ful", "less", "ous", "ive", "ant", "ent", "en", "ic", "al")
+    ):
         return f"{more} {adjective}"
     if adjective.endswith("y") and adjective[-2] not in _VOWELS:
         return f"{adjective[:-1]}i{degree}"
@@ -108,7 +110,7 @@ def article(word: str) -> str:
     ('an', 'a', 'an')
     """
     lower = word.lower()
-    if lower.startswith(("uni", "use", "uku", "euro", "one", "ub")):
+    if lower.startswith(("uni", "use", "uku", "euro", "one")):
         return "a"
     if lower.startswith(("hour", "honest", "heir", "x-ray")):
         return "an"

@@ -20,14 +20,25 @@ from tacit.text.typists.zipf import Ranked
 
 T = TypeVar("T")
 
-# c above: how soon a person repeats themselves. Topics and words stay more varied than habits.
-CONCENTRATION = {"feature": 3.0, "topic": 4.0, "label": 8.0, "drift": 1.5, "shift": 1.5}
+# c above: how soon a person repeats themselves. Topics, words and sentence patterns stay more varied than
+# set phrases.
+CONCENTRATION = {
+    "feature": 3.0,
+    "topic": 4.0,
+    "label": 8.0,
+    "drift": 1.5,
+    "pattern": 5.0,
+    "shift": 1.5,
+    "turn": 5.0,
+}
 KNOB = {
     "feature": "feature_skew",
     "topic": "label_skew",
     "label": "label_skew",
     "drift": "concept_drift",
+    "pattern": "concept_drift",
     "shift": "concept_shift",
+    "turn": "concept_shift",
 }
 
 
@@ -48,7 +59,7 @@ class Person:
         self.urns: dict[Hashable, list[int]] = {}
 
     def pick(self, kind: str, key: Hashable, options: Ranked[T]) -> T:
-        """One of the options by this person's habit; `key` names the choice, `kind` the knob that moves it."""
+        """One of the options by this person's habit; `key` names the choice, `kind` what moves it."""
         alpha = self.alphas.get(kind)
         if alpha is None:
             return options.draw(self.rng)
@@ -56,6 +67,6 @@ class Person:
         if urn is None:
             urn = self.urns[key] = []
         ball = self.rng.random() * (len(urn) + alpha)
-        choice = urn[int(ball)] if ball < len(urn) else options.index(self.rng)
+        choice = urn[int(ball)] if ball < len(urn) else options.place(self.rng)
         urn.append(choice)
         return options.items[choice]

@@ -2,18 +2,18 @@
 
 A block `% name kind` lists the ways to say one thing. A line is `[@registers] [weight] template`;
 registers are p (plain), c (casual), s (slang), default all. In a template `{x}` is a slot (a handler in
-`phrases`, or another rule), `[40 ...]` is optional with that percentage, `(a|b)` an even choice and `/` a
-sentence end. `kind` says which difference between people moves this choice (see `people`): feature,
-label, drift, shift, or same for everybody.
+`slots`, or another rule), `[40 ...]` is optional with that percentage, `(a|b)` an even choice and `/` a
+sentence end. `kind` says which difference between people moves this choice (see `people`): drift or
+pattern (how a thing is worded), shift or turn (how words go on), or same for everybody.
 """
 
 TEXT = """
-% report feature
-5 {subj} [15 {adv}] {do.past} [20 {with}] [30 {at}] [55 {when.past}]
-3 {when.past} {subj} [15 {adv}] {do.past} [25 {with}] [30 {at}]
+% report pattern
+5 {subj} [15 {adv}] {do.past} [20 {with}] [22 {at}] [45 {when.past}]
+3 {when.past} {subj} [15 {adv}] {do.past} [18 {with}] [22 {at}]
 @cs 2 {=i} just {do.past} [30 {with}] [20 {at}]
-2 {subj} {was} {do.ing} [25 {at}] when {event.past}
-3 {subj} {have} [60 (just|finally|already)] {do.pp} [25 {at}]
+2 {subj} {was} {do.ing} [18 {at}] when {event.past}
+3 {subj} {have} [60 (just|finally|already)] {do.pp} [18 {at}]
 2 {subj} {do.past} and then {they} {do.past} [40 {when.past}]
 1 {subj} {do.past} because {event.past}
 2 when {subj} {do.past} [30 {when.past}] , {event.past}
@@ -27,12 +27,12 @@ TEXT = """
 1 {subj} {was} supposed to {do.base} {when.past} but {they} {do.past} instead
 1 it took {subj.obj} {span} to {do.base}
 
-% follow_past same
+% follow_past turn
 6 {itwas} {so} {adj}
 4 {thing} {was3} {so} {adj}
 2 {thing} {was3} {so} {adj} but {thing} {was3} {adj.opp}
 2 {thing} {was3} [40 {so}] {adj} and {thing} {was3} {adj}
-1 {itwas} the {adj.est} {noun} (i've ever had|ever)
+1 that was the {adj.est} {noun} (i've ever had|ever)
 1 {thing} {was3} (even|much|way) {adj.er} than last time
 2 {they} {was} {so} {feel}
 2 {s.felt}
@@ -81,14 +81,14 @@ could have been worse i guess
 @p 1 i was wondering if we could {do.base}
 @c 1 any chance we can {do.base}
 
-% plan same
-8 {=we} {invite} [25 {with}] [25 {at}] [60 {when.fut}] ?
-2 {=we} let's {do.base} [30 {with}] [60 {when.fut}]
-1 {=we} we should {do.base} [30 {at}] [60 {when.fut}]
+% plan pattern
+8 {=we} {invite} [18 {with}] [18 {at}] [50 {when.fut}] ?
+2 {=we} let's {do.base} [30 {with}] [50 {when.fut}]
+1 {=we} we should {do.base} [22 {at}] [50 {when.fut}]
 1 {=i} {name} and i are {do.ing} {when.fut} , do you want to come ?
 1 if {event.pres} , {=we} shall we {do.base} {when.fut} ?
 
-% follow_fut same
+% follow_fut turn
 3 i heard {thing} {is3} {so} {adj}
 3 {name} says {thing} {is3} {so} {adj}
 2 i'm {so} {feel}
@@ -139,24 +139,24 @@ might {do.base}
 should {do.base}
 can't {do.base}
 
-% future feature
-6 {subj} {will} [25 {with}] [25 {at}] [60 {when.fut}]
-3 {when.fut} {subj} {will} [25 {with}] [30 {at}]
+% future pattern
+6 {subj} {will} [18 {with}] [18 {at}] [50 {when.fut}]
+3 {when.fut} {subj} {will} [18 {with}] [22 {at}]
 2 as soon as {subj} {v.get} (home|there|up|paid) {they} {will}
 2 i hope {subj} can {do.base} {when.fut}
-2 {subj} can't wait to {do.base} [60 {when.fut}]
-1 {subj} promised to {do.base} [60 {when.fut}]
+2 {subj} can't wait to {do.base} [50 {when.fut}]
+1 {subj} promised to {do.base} [50 {when.fut}]
 1 {subj} will {do.base} before {they} {do.pres}
 1 {name} asked me to {do.base} {when.fut}
 1 once {subj} {have} {do.pp} , {they} {will}
 1 i don't think {subj} {will} {when.fut}
 
-% ask feature
-4 did you {=you} {do.base} [25 {with}] [50 {when.past}] ?
+% ask pattern
+4 did you {=you} {do.base} [18 {with}] [50 {when.past}] ?
 3 have you {=you} {do.pp} [40 yet] ?
-3 how (was|is) {thing} [30 {at}] ?
+3 how (was|is) {thing} [22 {at}] ?
 2 when are you {=you} {do.ing} ?
-2 are you {=you} {do.ing} [25 {with}] [60 {when.fut}] ?
+2 are you {=you} {do.ing} [18 {with}] [50 {when.fut}] ?
 2 did {subj3} {do.base} [50 {when.past}] ?
 1 why did {subj3} {do.base} [40 {when.past}] ?
 1 has {subj1} {do.pp} yet ?
@@ -169,7 +169,7 @@ can't {do.base}
 1 how often do you {=you} {do.base} ?
 1 should i {=i} {do.base} or {do.base} ?
 
-% follow_ask same
+% follow_ask turn
 3 i heard {thing} {was3} {so} {adj}
 3 {name} said {thing} {was3} {so} {adj}
 2 {=i} i {do.past} {when.past} and {thing} {was3} {adj}
@@ -194,7 +194,7 @@ what a pain
 i was worried
 sounds like hard work
 
-% news same
+% news pattern
 4 {event.past} [40 {when.past}]
 3 {event.perf}
 2 so {event.past}
@@ -205,7 +205,7 @@ sounds like hard work
 1 {event.past} so now {subj} can't {do.base} {when.fut}
 1 just as {subj} {was} about to {do.base} , {event.past}
 
-% follow_news same
+% follow_news turn
 3 so {subj} {v.have} to {do.base}
 3 now {thing} {is3} {so} {adj}
 2 {s.felt}
@@ -231,7 +231,7 @@ sounds like hard work
 @p 1 i need you to {=you} {do.base} before {clock}
 @c 1 {=you} if you {do.base} , can you {do.base} as well ?
 
-% opinion feature
+% opinion pattern
 4 {things} {are3} {so} {adj}
 3 {thing} {is3} {so} {adj}
 2 i {s.like} {things}
@@ -239,15 +239,15 @@ sounds like hard work
 2 i like {things} {more} than {things}
 1 {things} or {things} ?
 2 i think {thing} {is3} {adj.er} than {thing}
-1 nothing beats {do.ing} [30 {with}] [30 {at}]
+1 nothing beats {do.ing} [30 {with}] [22 {at}]
 1 {do.ing} is {so} {adj}
 1 {name} thinks {thing} {is3} {adj} but i think {it3} {adj.opp}
-1 the {who} {at} is {so} {trait}
+1 the {who} {at} is {so} {s.trait}
 1 why {arethings} so {adj} ?
-1 there's nothing (better|worse) than {adj} {things}
+1 there's nothing {s.nothing} than {adj} {things}
 
-% habit feature
-3 {subj} {always} {do.pres} [30 {at}]
+% habit pattern
+3 {subj} {always} {do.pres} [22 {at}]
 2 every {day} {subj} {do.pres} [30 {with}]
 2 {subj} used to {do.base} [40 {with}] but now {they} {always} {do.pres}
 1 {subj} {do.pres} whenever {they} {v.feel} {feel}
@@ -255,33 +255,33 @@ sounds like hard work
 1 {subj} {have} {do.pp} every {day} since {month}
 1 {subj} can't {do.base} without {things}
 
-% now same
-4 {subj} {be} {do.ing} [40 {rightnow}] [30 {at}]
-2 {=i} currently {do.ing} [30 {at}]
+% now pattern
+4 {subj} {be} {do.ing} [40 {rightnow}] [22 {at}]
+2 {=i} currently {do.ing} [22 {at}]
 1 {=i} still {do.ing} {at}
 1 {=i} busy {do.ing} , talk later ?
 2 {=i} i'm {at} {do.ing} [30 {with}]
 1 {thing} {is3} {so} {adj} {rightnow}
 1 {subj} {have} been {do.ing} (all day|all morning|for ages|since {clock})
 
-% listing same
+% listing pattern
 2 we need {things} , {things} and {things} [40 {when.fut}]
 1 {=i} i {v.want} {things} and {things} but not {things}
 1 {subj} {do.past} , {do.past} and {do.past} [50 {when.past}]
 1 to do {when.fut} : {=i} {do.base} , {do.base} and {do.base}
 1 so far {subj} {have} {do.pp} and {do.pp}
 
-% relay same
-2 {name} said {they} {would} {do.base} {when.fut}
+% relay pattern
+2 {name} said {they} would {do.base} {when.fut}
 2 {name} wants to know if you {=you} {do.past}
-1 {name} and {name} are {do.ing} {when.fut}
-1 {name} keeps {do.ing} and it's {so} {adj}
+1 {both} are {do.ing} {when.fut}
+1 {name} keeps {do.ing} and {they} {v.be} {so} {feel}
 1 {name} says {thing} {is3} {so} {adj} but {they} still {do.pres}
 1 tell {name} to {do.base} {when.fut}
 1 {name} was {so} {feel} because {down.past} and {they} couldn't {do.base}
 1 {name} isn't coming because {they} {v.have} to {do.base}
 
-% wish same
+% wish pattern
 2 i wish {subj} could {do.base} {when.fut}
 1 if only {subj} had {do.pp}
 1 if {event.pres} {subj} {will}
@@ -302,7 +302,7 @@ sounds like hard work
 1 sorry {=i} i can't , i'm {do.ing} {when.fut}
 1 of course , {=we} we can {do.base} {when.fut}
 
-% feeling same
+% feeling pattern
 3 i'm {so} {feel}
 2 i'm {so} {feel} after {do.ing} {when.past}
 2 {=i} feeling {so} {feel} {rightnow}
@@ -312,6 +312,20 @@ sounds like hard work
 1 {=i} {do.ing} always makes me {feel}
 
 % short shift
+@p 1 that's {so} {adj}
+@c 1 {laugh} {so} {feel}
+@cs 1 {laugh} {adj}
+@c 1 {so} {adj} {voc}
+@s 1 {voc} {laugh}
+@pc 1 good luck {name}
+@pc 1 poor {name}
+@c 1 {things} ?
+@p 1 yes , {thing}
+@s 1 {things} {laugh}
+1 what {noun} ?
+1 {when.fut} ?
+1 {name} is {so} {s.trait}
+1 love {things}
 @p 3 ok
 @p 2 yes please
 @p 2 no thank you
@@ -612,34 +626,53 @@ much more
 1 call me
 1 miss you
 
-% trait same
+% trait+ same
 friendly
-rude
-helpful
 nice
-grumpy
+helpful
 funny
 lovely
+kind
 patient
 chatty
-weird
-kind
+sweet
+polite
+
+% trait- same
+rude
+grumpy
 useless
+weird
+moody
+slow
+lazy
+impatient
+annoying
+bossy
+
+% nothing+ same
+better
+
+% nothing- same
+worse
 """
 
 FEEL_GOOD = """
-happy excited proud relieved relaxed grateful glad lucky hungry thrilled chuffed hyped cheerful hopeful content delighted
-giddy calm pumped touched inspired amazed ecstatic refreshed confident buzzing
+happy excited proud relieved relaxed grateful glad lucky hungry thrilled chuffed hyped cheerful hopeful
+content delighted giddy calm pumped touched inspired amazed ecstatic refreshed confident buzzing
 """
 FEEL_BAD = """
-tired annoyed stressed bored sad nervous worried angry exhausted fed_up gutted confused upset jealous sleepy frustrated
-embarrassed lonely anxious disappointed shattered grumpy overwhelmed drained furious guilty homesick
+tired annoyed stressed bored sad nervous worried angry exhausted fed_up gutted confused upset jealous
+sleepy frustrated embarrassed lonely anxious disappointed shattered grumpy overwhelmed drained furious
+guilty homesick
 """
-GENERAL_GOOD = "good nice great lovely amazing fun brilliant perfect fantastic cool incredible wonderful ok superb"
+GENERAL_GOOD = "good nice great lovely amazing fun brilliant perfect fantastic cool wonderful ok superb"
 GENERAL_BAD = "bad awful terrible annoying horrible weird rubbish disappointing sad dreadful ridiculous grim"
 EMOJI_GOOD = "😂 ❤️ 😊 😍 🥰 😁 👍 🙌 😘 🎉 😎 💕 🤣 🔥 ✨ 💪 🤗 😄 💛 👏"
 EMOJI_BAD = "😭 😩 🙄 😢 😡 🤦 😔 💔 😬 😅 🥲 😤 😱 🤷 🫠 😞 😒"
+# the people one has, with the pronoun they take
 KIN = """
-f:mum m:dad f:sister m:brother m:boyfriend f:girlfriend f:nan m:husband f:wife f:flatmate m:cousin m:uncle f:auntie
-m:grandad f:daughter m:son f:boss m:neighbour f:best_friend m:stepdad f:niece m:nephew f:mother-in-law m:landlord
+f:mum m:dad f:sister m:brother m:boyfriend f:girlfriend f:nan m:husband f:wife f:flatmate m:cousin
+m:uncle f:auntie m:grandad f:daughter m:son f:boss m:neighbour f:best_friend m:stepdad f:niece m:nephew
+f:mother-in-law m:landlord
 """

@@ -13,55 +13,59 @@ from tacit.text.typists.zipf import Ranked, weighted
 
 # Plain spelling, then what it becomes in a hurry; common first.
 SHORT = {
-    "you": "u ya", "your": "ur", "are": "r", "because": "cos bc cuz", "tomorrow": "tmrw tomoz tmr", "please": "pls plz",
-    "thanks": "thx ta cheers", "really": "rly reallyyy", "with": "w", "people": "ppl", "tonight": "tonite 2nite",
-    "probably": "prob probs", "minutes": "mins min", "birthday": "bday", "and": "n &", "before": "b4", "very": "v",
-    "so": "soo sooo", "okay": "ok k", "ok": "okay k okk oki", "yes": "yeah yep yh yup ye", "no": "nah nope noo",
-    "about": "abt", "morning": "mornin", "what": "wat wot", "though": "tho", "love": "luv", "later": "laters l8r",
-    "weekend": "wknd", "photo": "pic", "favourite": "fave", "message": "msg", "great": "gr8", "mate": "m8",
-    "sorry": "soz sry", "good": "gd", "amazing": "amazinggg", "today": "2day tday",
-    "something": "smth", "everyone": "every1", "someone": "some1", "just": "jus", "never": "nvr", "hours": "hrs",
-    "pounds": "quid", "friend": "frend", "brother": "bro", "sister": "sis", "boyfriend": "bf", "girlfriend": "gf",
-    "cousin": "cuz", "university": "uni", "evening": "eve", "lovely": "luvly", "hello": "hellooo ello", "hey": "heyy heyyy",
+    "you": "u ya", "your": "ur", "are": "r", "because": "cos bc cuz", "tomorrow": "tmrw tomoz tmr",
+    "please": "pls plz", "thanks": "thx ta cheers", "really": "rly reallyyy", "with": "w", "people": "ppl",
+    "tonight": "tonite 2nite", "probably": "prob probs", "minutes": "mins min", "birthday": "bday",
+    "and": "n &", "before": "b4", "very": "v", "so": "soo sooo", "okay": "ok k", "ok": "okay k okk oki",
+    "yes": "yeah yep yh yup ye", "no": "nah nope noo", "about": "abt", "morning": "mornin",
+    "what": "wat wot", "though": "tho", "love": "luv", "later": "laters l8r", "weekend": "wknd",
+    "photo": "pic", "favourite": "fave", "message": "msg", "great": "gr8", "mate": "m8", "sorry": "soz sry",
+    "good": "gd", "amazing": "amazinggg", "today": "2day tday", "something": "smth", "everyone": "every1",
+    "someone": "some1", "just": "jus", "never": "nvr", "hours": "hrs", "pounds": "quid", "friend": "frend",
+    "brother": "bro", "sister": "sis", "boyfriend": "bf", "girlfriend": "gf", "cousin": "cuz",
+    "university": "uni", "evening": "eve", "lovely": "luvly", "hello": "hellooo ello", "hey": "heyy heyyy",
     "hi": "hiya hii", "night": "nite", "going": "goin", "definitely": "defo", "absolutely": "absolutelyyy",
-    "Monday": "mon", "Tuesday": "tues", "Wednesday": "weds", "Thursday": "thurs", "Friday": "fri", "Saturday": "sat",
-    "Sunday": "sun", "delicious": "delish", "gorgeous": "gorg", "brilliant": "brill", "fantastic": "fab", "biscuit": "bikkie",
+    "Monday": "mon", "Tuesday": "tues", "Wednesday": "weds", "Thursday": "thurs", "Friday": "fri",
+    "Saturday": "sat", "Sunday": "sun", "delicious": "delish", "gorgeous": "gorg", "brilliant": "brill",
+    "fantastic": "fab", "biscuit": "bikkie",
 }  # fmt: skip
 # Two words that become one, in every register but more in the lower ones.
 JOINED = {
-    ("i", "am"): "i'm", ("i", "have"): "i've", ("i", "will"): "i'll", ("we", "are"): "we're", ("we", "have"): "we've",
-    ("we", "will"): "we'll", ("they", "are"): "they're", ("they", "have"): "they've", ("he", "is"): "he's",
-    ("she", "is"): "she's", ("he", "has"): "he's", ("she", "has"): "she's", ("it", "is"): "it's", ("he", "will"): "he'll",
-    ("she", "will"): "she'll", ("they", "will"): "they'll", ("i", "would"): "i'd", ("he", "would"): "he'd",
-    ("she", "would"): "she'd", ("you", "are"): "you're",
+    ("i", "am"): "i'm", ("i", "have"): "i've", ("i", "will"): "i'll", ("we", "are"): "we're",
+    ("we", "have"): "we've", ("we", "will"): "we'll", ("they", "are"): "they're",
+    ("they", "have"): "they've", ("he", "is"): "he's", ("she", "is"): "she's", ("he", "has"): "he's",
+    ("she", "has"): "she's", ("it", "is"): "it's", ("he", "will"): "he'll", ("she", "will"): "she'll",
+    ("they", "will"): "they'll", ("i", "would"): "i'd", ("he", "would"): "he'd", ("she", "would"): "she'd",
+    ("you", "are"): "you're",
 }  # fmt: skip
 SLURRED = {
     ("going", "to"): "gonna", ("want", "to"): "wanna", ("got", "to"): "gotta", ("trying", "to"): "tryna",
-    ("kind", "of"): "kinda", ("have", "to"): "hafta", ("let", "me"): "lemme",
-    ("need", "to"): "needa",
+    ("kind", "of"): "kinda", ("have", "to"): "hafta", ("let", "me"): "lemme", ("need", "to"): "needa",
 }  # fmt: skip
-# The second way of saying the same, by dialect: British first, then American, then Irish and Australian mixtures.
+# The same thing by another name: what a British word is elsewhere.
 DIALECTS = {
-    "us": dict(pair.split(":") for pair in """
-        mum:mom nan:grandma flat:apartment holiday:vacation film:movie shop:store biscuit:cookie rubbish:trash petrol:gas
-        motorway:freeway jumper:sweater trousers:pants trainers:sneakers football:soccer match:game garden:yard tap:faucet
-        lift:ride lorry:truck chips:fries crisps:chips queue:line mobile:cell favourite:favorite colour:color maths:math
-        nappy:diaper auntie:aunt uni:college pub:bar chemist:drugstore hoover:vacuum cosy:cozy grey:gray
-        boot:trunk bonnet:hood tyre:tire pushchair:stroller courgettes:zucchini aubergines:eggplants timetable:schedule
-        grandad:grandpa mate:dude cinema:theater sofa:couch flatmate:roommate neighbour:neighbor bins:garbage
-        fridge:refrigerator wardrobe:closet cupboard:closet pavement:sidewalk autumn:fall parcel:package
-        starter:appetizer bill:check takeaway:takeout wellies:rainboots doughnut:donut torch:flashlight
-        """.split()),
-    "au": dict(pair.split(":") for pair in """
-        biscuit:bikkie football:footy barbecue:barbie afternoon:arvo breakfast:brekkie flip-flops:thongs
-        chips:chippies sunglasses:sunnies jumper:trackie very:heaps really:heaps
-        mosquito:mozzie present:pressie university:uni garage:servo thanks:ta sandwich:sanga trousers:daks
-        """.split()),
-    "ie": dict(pair.split(":") for pair in """
-        mum:mam kids:wains lovely:grand nice:grand jumper:geansaí fun:craic very:fierce girl:cailín boyfriend:fella
-        police:guards good:grand annoying:desperate awful:desperate cupboard:press boys:lads rubbish:manky
-        """.split()),
-}  # fmt: skip
+    "us": """
+        mum:mom nan:grandma holiday:vacation film:movie shop:store biscuit:cookie
+        rubbish:trash motorway:freeway jumper:sweater trousers:pants trainers:sneakers football:soccer
+        match:game lorry:truck chips:fries crisps:chips queue:line mobile:cell
+        favourite:favorite colour:color nappy:diaper auntie:aunt uni:college pub:bar chemist:drugstore
+        hoover:vacuum cosy:cozy grey:gray tap:faucet boot:trunk bonnet:hood tyre:tire pushchair:stroller
+        courgettes:zucchini aubergines:eggplants maths:math grandad:grandpa mate:dude cinema:theater
+        sofa:couch flatmate:roommate neighbour:neighbor bins:garbage fridge:refrigerator wardrobe:closet
+        cupboard:closet pavement:sidewalk autumn:fall parcel:package petrol:gas starter:appetizer
+        takeaway:takeout wellies:rainboots doughnut:donut torch:flashlight timetable:schedule
+        """,
+    "au": """
+        biscuit:bikkie football:footy barbecue:barbie afternoon:arvo breakfast:brekkie chips:chippies
+        thanks:ta sunglasses:sunnies jumper:trackie very:heaps mosquito:mozzie
+        present:pressie sandwich:sanga trousers:daks
+        """,
+    "ie": """
+        mum:mam kids:wains lovely:grand fun:craic very:fierce boyfriend:fella awful:desperate
+        annoying:desperate cupboard:press boys:lads rubbish:manky police:guards
+        """,
+}
+_WORDS = {name: dict(pair.split(":") for pair in text.split()) for name, text in DIALECTS.items()}
 _DIALECT = weighted(["uk", "us", "au", "ie"], [45, 40, 8, 7])
 _HURRY = {"p": 0.02, "c": 0.16, "s": 0.6}
 _JOIN = {"p": 0.6, "c": 0.95, "s": 0.98}
@@ -92,9 +96,9 @@ _BREAKS = {
     "s": weighted([" ", ", ", "... ", " and "], [52, 22, 14, 12]),
 }
 _EMOJI = {
-    "p": weighted([0, 1], [86, 14]),
-    "c": weighted([0, 1, 2], [66, 30, 4]),
-    "s": weighted([0, 1, 2, 3], [66, 22, 9, 3]),
+    "p": weighted([0, 1], [89, 11]),
+    "c": weighted([0, 1, 2], [73, 24, 3]),
+    "s": weighted([0, 1, 2, 3], [70, 20, 7, 3]),
 }
 
 
@@ -107,11 +111,11 @@ def _ways(word: str) -> Ranked[str]:
 def _spelt(draft: Draft) -> list[str]:
     """The words with dialect, contractions and abbreviations applied."""
     person, rng, register = draft.person, draft.rng, draft.register
-    dialect = DIALECTS.get(person.pick("drift", "dialect", _DIALECT), {})
+    dialect = _WORDS.get(person.pick("drift", "dialect", _DIALECT), {})
     spelt: list[str] = []
-    for word in draft.words:
+    for word, after in zip(draft.words, [*draft.words[1:], ""], strict=True):
         word = dialect.get(word, word)
-        if spelt:
+        if spelt and (word not in ("have", "has") or after != "to"):  # "i have to" does not become "i've to"
             pair = (spelt[-1], word)
             if pair in JOINED and rng.random() < _JOIN[register]:
                 spelt[-1] = JOINED[pair]
@@ -176,6 +180,8 @@ def finish(draft: Draft) -> str:
             end = mark if last else f"{mark} " if mark else " "
         elif mark:
             end = mark if last else mark + " "
+        elif last and words[-1].strip("x") == "":
+            end = ""  # a kiss takes no full stop
         elif last:
             end = person.pick("feature", ("end", register), _ENDS[register])
         else:

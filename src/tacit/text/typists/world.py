@@ -1,4 +1,4 @@
-"""The world the typists share: topics read from the lexicon, and invented names of places, teams and shows."""
+"""The world the typists share: topics read from the lexicon, invented names of places, teams and shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.text.typists.morphology import plural
 from tacit.text.typists.zipf import Ranked, weighted, zipf
 
 TOPIC_TEXTS = (topics_table.TEXT, topics_days.TEXT, topics_people.TEXT, topics_leisure.TEXT)
-_FIELDS = frozenset("emoji do mod good bad up down at who say".split())
+_FIELDS = frozenset(("emoji", "do", "mod", "good", "bad", "up", "down", "at", "who", "say"))
 
 _UNPLANNED = tuple(start.replace("_", " ") for start in verbs.UNPLANNED.split())
 
@@ -25,7 +25,9 @@ class NounClass(NamedTuple):
 
     name: str
     kind: str
-    one: Ranked[str]
+    modified: float  # how often an adjective comes before the noun
+    places: Ranked[int]  # of a noun in the two lists below
+    one: list[str]
     many: list[str]
 
 
@@ -68,10 +70,10 @@ def words(text: str) -> list[str]:
     return [word.replace("_", " ") for word in text.split()]
 
 
-def _noun_class(name: str, kind: str, text: str) -> NounClass:
+def _noun_class(name: str, kind: str, text: str, first: bool) -> NounClass:
     one = words(text)
     many = one if kind in "mlbp" else [plural(word) for word in one]
-    return NounClass(name, kind, zipf(one), many)
+    return NounClass(name, kind, 0.22 if first else 0.0, zipf(range(len(one))), one, many)
 
 
 def _mixed(special: list[str], general: list[str], share: float) -> Ranked[str]:
@@ -88,7 +90,9 @@ def _mixed(special: list[str], general: list[str], share: float) -> Ranked[str]:
 def _event(text: str, compiled: Callable[[str], Template]) -> Event:
     subject, phrase = text.split("|")
     verb, _, rest = phrase.partition(" ")
-    agrees = "they" if subject.endswith("*") or subject == "they" else subject if subject in ("i", "we") else "it"
+    agrees = (
+        "they" if subject.endswith("*") or subject == "they" else subject if subject in ("i", "we") else "it"
+    )
     return Event(compiled(subject.rstrip("*")), agrees, verb, compiled(rest))
 
 
@@ -97,7 +101,7 @@ def _topic(name: str, entries: dict[str, str], resolve: Callable[[dict[str, Noun
     for key, text in entries.items():
         if key not in _FIELDS:
             label, kind = key.split()
-            classes[label] = _noun_class(label, kind, text)
+            classes[label] = _noun_class(label, kind, text, first=not classes)
     lookup = resolve(classes)
 
     def compiled(text: str) -> Template:
@@ -112,7 +116,7 @@ def _topic(name: str, entries: dict[str, str], resolve: Callable[[dict[str, Noun
         acts.append(Act(verb, compiled(rest)))
         if not any(f"{text} ".startswith(f"{start} ") for start in _UNPLANNED):
             planned.append(acts[-1])
-    spoken = [c for c in classes.values() if c.kind in "cdml"]
+    spoken = [c for c in classes.values() if c.kind in "cdmlo"]
     return Topic(
         name=name,
         classes=classes,

@@ -17,12 +17,12 @@ class Ranked(NamedTuple, Generic[T]):
     items: Sequence[T]
     cdf: Sequence[float]
 
-    def index(self, rng: Random) -> int:
+    def place(self, rng: Random) -> int:
         # the guard is for a cdf whose rounded total is a hair under 1
         return min(bisect(self.cdf, rng.random()), len(self.items) - 1)
 
     def draw(self, rng: Random) -> T:
-        return self.items[self.index(rng)]
+        return self.items[self.place(rng)]
 
 
 def weighted(items: Sequence[T], weights: Iterable[float]) -> Ranked[T]:

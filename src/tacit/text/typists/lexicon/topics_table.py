@@ -4,7 +4,7 @@ The format (read by `world.parse_topics`), one topic per `#` block, one entry pe
 
     # name weight
     emoji: ...               what is put at the end of a message on this topic
-    class kind: nouns        kind c countable, d "the/my" countable, m mass, l plural only, b bare
+    class kind: nouns        kind c countable, d "the/my" countable, o "my", m mass, l plural only, b bare
     do: act; act             what people do, the first word is the verb, {class} a noun phrase
     mod: adjectives          neutral, before a noun
     good: / bad:             judgements
@@ -28,7 +28,7 @@ do: order {meal}; eat {meal}; have {dish}; get {side}; try {dish}; share {meal};
 mod: spicy vegan huge cheap leftover veggie crispy cheesy grilled gluten-free halal fried smoked
 good: delicious tasty yummy filling fresh crispy juicy unreal scrumptious flavourful mouthwatering generous
 bad: salty bland greasy cold soggy overpriced dry undercooked stodgy chewy burnt tasteless rubbery oily
-up: the place|do half price {side}; the new {cuisine} place|open; the waiter|give us free {side};
+up: the place|do half price {side-}; the new {cuisine} place|open; the waiter|give us free {side-};
   the chef|come out to say hi; the kitchen|stay open late
 down: the place|be full; the waiter|forget {bill}; the kitchen|close early; the delivery|take an hour;
   the driver|drop {meal}; the starters*|arrive after the mains; they|run out of {dish}
@@ -52,16 +52,18 @@ tool d: oven pan recipe mixer kitchen freezer blender grater whisk tray cooker s
 do: bake {bake}; make {bake}; chop {veg}; buy {ingr} and {veg}; cook for {name}; burn {bake}; use {tool};
   follow {poss} nan's recipe; decorate {bake}; forget {ingr}; whisk {ingr} with {ingr}; roast {veg};
   fry {veg} in {ingr}; melt {ingr}; knead the dough; ice {bake}; clean {tool}; borrow {tool};
-  peel {veg}; simmer the sauce for {num} minutes; preheat {tool}; freeze {veg}; marinate the chicken
+  peel {veg}; simmer the sauce for {num} minutes; preheat the oven; freeze {veg}; marinate the chicken
 mod: homemade fresh chocolate frozen vegan fluffy lemon organic simple carrot sticky
 good: fluffy delicious moist golden perfect gooey light rich tasty buttery crumbly
 bad: burnt raw flat lumpy dry rubbery dense bitter sour watery crunchy
 up: the cake|rise perfectly; the icing|set; the bread|come out golden; the sauce|thicken
-down: the cake|sink; the oven|break; the sauce|split; the dough|refuse to rise; the caramel|burn; the milk|go off;
+down: the cake|sink; the oven|break; the sauce|split; the dough|refuse to rise; the caramel|burn; the
+  milk|go off;
   the pan|stick
 at: in the kitchen; at home; at {poss} nan's; at the bakery; at cookery class
 who: baker cook flatmate nan
-say: do we have any {ingr-} ?; can you pick up {ingr} and {veg} on the way home ?; how long do you roast {veg} ?;
+say: do we have any {ingr-} ?; can you pick up {ingr} and {veg} on the way home ?; how long do you roast
+  {veg} ?;
   what can i use instead of {ingr-} ?; how many eggs go in a {bake-} ?; the whole house smells of {ingr-}
 
 # coffee 5
@@ -76,7 +78,7 @@ do: get {drink}; have {drink} and {nibble}; meet {name} for {drink}; grab {drink
 mod: strong quick iced large decaf hot cold cheeky small milky frothy sugary
 good: strong smooth refreshing lovely warming frothy sweet chilled aromatic
 bad: weak bitter watery lukewarm overpriced flat sour stale milky
-up: the café|give me a free {nibble}; the new coffee shop|open; happy hour|start early
+up: the café|give me a free {nibble-}; the new coffee shop|open; happy hour|start early
 down: the machine|break; the barista|spell my name wrong; the milk|run out; the café|shut early;
   the queue|go out of the door
 at: at the {cafe}; at the coffee shop; round the corner; at the pub; in {town}; in the beer garden
@@ -94,7 +96,8 @@ chore l: dishes bins clothes towels sheets windows floors shelves cobwebs curtai
 do: clean {room}; fix {kit}; paint {room}; do the laundry; take out {chore}; wash {chore}; tidy {room};
   move {kit}; hoover {room}; call the plumber about {kit}; replace {kit}; iron {chore}; sort out {room};
   mop {room}; unblock {kit}; put up {chore}; scrub {chore}; order {kit}; dust {room}; declutter {room};
-  measure {kit}; assemble {kit}; rewire {room}; sand the floor; fold {chore}; empty {kit}; change {poss} sheets
+  measure {kit}; assemble {kit}; rewire {room}; sand the floor; fold {chore}; empty {kit}; change {poss}
+  sheets
 mod: new old spare wooden broken white grey second-hand leaky wobbly dusty
 good: spotless tidy cosy bright clean warm fixed gorgeous neat shiny comfy
 bad: filthy messy broken freezing leaking mouldy blocked damp dusty wobbly rusty squeaky cracked
@@ -133,14 +136,18 @@ say: can you water {plant} while i'm away ?; do you want some {crop-} ? we have 
 # shopping 7
 emoji: 🛍️ 👗 💸 👠 😍
 wear c: dress jacket coat shirt jumper hoodie skirt suit hat scarf bag top cardigan blouse belt raincoat
-  jumpsuit waistcoat swimsuit t-shirt beanie handbag backpack watch necklace bracelet dressing_gown tracksuit
+  jumpsuit waistcoat swimsuit t-shirt beanie handbag backpack watch necklace bracelet dressing_gown
+  tracksuit
 pair l: shoes jeans trainers boots trousers socks leggings shorts sandals sunglasses heels gloves pyjamas
   earrings wellies slippers tights dungarees loafers mittens
-deal d: sale receipt parcel discount order voucher refund gift_card changing_room label basket website price
-do: buy {wear}; try on {pair}; return {wear}; order {pair}; go shopping with {name}; wear {wear}; sell {wear};
-  get {pair} in the sale; exchange {wear}; find {wear}; lose {deal}; wrap {poss} presents; queue for an hour;
-  pick up {deal}; track {deal}; borrow {wear}; browse online; spend too much; pack {pair}; bargain for {wear};
-  unwrap {deal}; hem {wear}; match {wear} with {pair}
+deal d: sale receipt parcel discount order voucher refund gift_card changing_room label basket website
+do: buy {wear}; try on {pair}; return {wear}; order {pair}; go shopping with {name}; wear {wear}; sell
+  {wear};
+  get {pair} in the sale; exchange {wear}; find {wear}; lose {deal}; wrap {poss} presents; queue for an
+  hour;
+  pick up {deal}; track {deal}; borrow {wear}; browse online; spend too much; pack {pair}; bargain for
+  {wear};
+  unwrap {deal}; hem {wear}; pair {wear} with {pair}
 mod: new blue black red leather green vintage stripy denim floral velvet baggy woolly pink linen silk
 good: gorgeous stylish comfy pretty flattering cute affordable smart elegant snug trendy
 bad: tight baggy expensive itchy ugly short scratchy see-through shabby frumpy creased uncomfortable
@@ -149,7 +156,8 @@ down: the parcel|get lost; they|send the wrong size; the shop|sell out; {wear}|s
   the zip|break; {pair}*|fall apart; the website|crash; the heel|snap
 at: at the mall; in town; online; at the market; in the charity shop; in the sales; at the outlet
 who: shop_assistant cashier tailor courier
-say: what size are you ?; does {wear} go with {pair} ?; do you have the receipt ?; which one , the {col-} or the {col-} ?;
+say: what size are you ?; does {wear} go with {pair} ?; do you have the receipt ?; which one , the {col-} or
+  the {col-} ?;
   where did you get that {wear-} ?; i need {pair} for the weekend
 col b: blue black red green white yellow purple grey orange pink brown beige navy turquoise
 
@@ -167,7 +175,8 @@ mod: monthly unpaid extra late annual final joint overdue
 good: sorted paid cheaper approved affordable generous tax-free
 bad: overdue expensive late broke declined steep outrageous overdrawn
 up: {acct}|go up; the refund|come through; the bank|approve the loan; the bonus|come in
-down: {acct}|get declined; {bill}|double; the bank|charge me {price}; the payment|bounce; prices*|go up again
+down: {acct}|get declined; {bill}|double; the bank|charge me {price}; the payment|bounce; prices*|go up
+  again
 at: at the bank; online; in the app; at the cash machine
 who: accountant banker landlord adviser
 say: how much do i owe you ?; can i pay you back on {day} ?; i'll send you {price} now; payday is on {day};
@@ -177,7 +186,8 @@ say: how much do i owe you ?; can i pay you back on {day} ?; i'll send you {pric
 emoji: 📦 🏡 🔑 🚚
 flat c: flat house studio bungalow cottage room apartment terrace maisonette penthouse houseboat
 box l: boxes keys suitcases plates books bin_bags blankets photos cushions
-agent d: landlord letting_agent contract deposit viewing survey removal_van lease inventory offer estate_agent
+agent d: landlord letting_agent contract deposit viewing survey removal_van lease inventory offer
+  estate_agent
 do: view {flat}; pack {box}; move to {town}; sign {agent}; find {flat}; rent {flat} in {town}; hire a van;
   carry {box} upstairs; get the keys; unpack {box}; meet {agent}; buy {flat}; share {flat} with {name};
   put in an offer; redirect the post; label {box}; look at {num} flats; lift the wardrobe; apply for {flat}
@@ -189,6 +199,7 @@ down: the agent|cancel {agent}; someone else|get the flat; the sale|fall through
   the landlord|raise the rent; the movers*|lose {box}
 at: in {town}; on {street}; near the station; by the park; in the new place
 who: landlord letting_agent flatmate mover surveyor
-say: can you help me move on {day} ?; which street is {flat} on ?; is the flat furnished ?; i found a place on {street};
+say: can you help me move on {day} ?; which street is {flat} on ?; is the flat furnished ?; i found a place
+  on {street};
   who has the keys ?; how many bedrooms does {flat} have ?
 """

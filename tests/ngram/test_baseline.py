@@ -1,0 +1,81 @@
+"""The n-gram's scores against a slow loop over whole distributions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.federated.evaluation import overall
+from tacit.ngram import kneser_ney
+from tacit.ngram.baseline import score
+from tacit.text.packed import Packed, pack
+from tacit.text.vocabulary import BOS, EOS, UNK
+
+V = 9
+
+
+def text_of(bodies: list[list[int]]) -> Packed:
+    return pack([[np.array([BOS, *body, EOS]) for body in bodies]], ["all"])
+
+
+def random_text(seed: int, sentences: int) -> Packed:
+    """Words 2 to 8, uneven and with a little order in them, so that contexts matter; 2 is `<unk>`."""
+    draw = np.random.default_rng(seed)
+    bodies = []
+    for _ in range(sentences):
+        body = [int(draw.integers(UNK, V))]
+        for _ in range(int(draw.integers(0, 6))):
+            body.append(int(draw.choice([UNK, 3, 3 + (body[-1] * 2) % 6, int(draw.integers(UNK, V))])))
+        bodies.append(body)
+    return text_of(bodies)
+
+
+def slowly(model: kneser_ney.KneserNey, text: Packed) -> dict[str, list[float]]:
+    """Sentence by sentence, word by word, from the whole distribution each time."""
+    found: dict[str, list[float]] = {k: [] for k in ("nll", "nll_oov", "words", "oov", "top1", "top3")}
+    for start, end in zip(text.offsets, text.offsets[1:], strict=False):
+        ids = text.tokens[start:end].tolist()
+        sums = dict.fromkeys(found, 0.0)
+        for i in range(1, len(ids)):
+            p = kneser_ney.distribution(model, ids[:i])
+            assert np.isclose(p.sum(), 1)
+            sums["nll"] -= np.log(p[ids[i]])
+            if ids[i] == EOS:
+                continue
+            sums["words"] += 1
+            if ids[i] == UNK:
+                sums["oov"] += 1
+                sums["nll_oov"] -= np.log(p[UNK])
+                continue
+            # how many words (no special) are likelier, or as likely with a lower id
+            ahead = [w for w in range(UNK + 1, V) if (-round(p[w], 12), w) < (-round(p[ids[i]], 12), ids[i])]
+            sums["top1"] += len(ahead) < 1
+            sums["top3"] += len(ahead) < 3
+        for name, value in sums.items():
+            found[name].append(value)
+    return found
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000), order=st.integers(1, 5))
+def test_scores_are_those_of_the_slow_loop(seed: int, order: int) -> None:
+    train, test = random_text(seed, 40), random_text(seed + 1, 12)
+    model = kneser_ney.fit(train.tokens, train.offsets, V, order)
+    found, expected = score(model, test), slowly(model, test)
+    for name, values in expected.items():
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_a_worked_case() -> None:
+    """Everybody says 3 4; a 5 in the third place, an unknown word and an end are told apart."""
+    train = text_of([[3, 4]] * 5)
+    model = kneser_ney.fit(train.tokens, train.offsets, V, 3)
+    found = score(model, text_of([[3, 4], [UNK], [4, 3]]))
+    assert found.words.tolist() == [2, 1, 2] and found.oov.tolist() == [0, 1, 0]
+    assert found.top1.tolist()[:2] == [2, 0] and found.top3.tolist()[:2] == [2, 0]
+    assert found.nll_oov[1] < found.nll[1] and found.nll_oov[0] == 0
+    metrics = overall(found)
+    assert metrics["tokens"] == 8 and metrics["oov"] == pytest.approx(1 / 5)
+    assert metrics["perplexity"] == pytest.approx(np.exp(found.nll.sum() / 8))

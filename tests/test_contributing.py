@@ -1,0 +1,50 @@
+"""CONTRIBUTING.md promises that a new aggregation rule is one file of about 20 lines: do exactly that."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import tacit.federated.aggregation as room
+from tacit import runs
+from tacit.config import resolve
+from tacit.federated.aggregation import AggregationConfig, aggregation, total
+
+CODE = re.search(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)[1]  # type: ignore[index]
+
+
+@pytest.fixture
+def with_rule(tmp_path, monkeypatch):
+    (tmp_path / "normalised.py").write_text(CODE)
+    monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
+    yield
+    sys.modules.pop("tacit.federated.aggregation.normalised", None)
+
+
+def test_the_example_is_about_twenty_lines():
+    assert len([line for line in CODE.splitlines() if line.strip()]) <= 20
+
+
+@pytest.mark.usefixtures("with_rule")
+def test_the_example_does_what_it_says():
+    rule = aggregation(AggregationConfig(rule="normalised"))
+    updates = np.array([[3.0, 0.0], [0.0, 1.0]], np.float32)
+    messages = jax.vmap(rule.message, (None, 0, 0))({"w": np.zeros(2)}, {"w": updates}, np.ones(2, np.float32))
+    step = rule.combine({"w": np.zeros(2)}, total(messages))["w"]
+    np.testing.assert_allclose(step, [-1.0, -1.0], rtol=1e-6)  # mean direction (½, ½) at mean length 2
+
+
+@pytest.mark.usefixtures("with_rule")
+def test_a_run_trains_with_it(tmp_path):
+    small = ["typists.users=12", "typists.messages=8", "text.vocabulary=80", "sampling.clients=4"]
+    model = ["model.embedding=8", "model.hidden=8", "training.rounds=3"]
+    config = resolve("fedavg", [*small, *model, "aggregation.rule=normalised"])
+    summary = runs.train(config, tmp_path / "run")
+    losses = [line["loss"] for line in runs.read_lines(tmp_path / "run" / "metrics.jsonl")]
+    assert losses[-1] < losses[0]
+    assert summary["test"]["perplexity"] < 80

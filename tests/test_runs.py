@@ -1,0 +1,404 @@
+"""The run directory: what is in it, and that a run killed at any moment ends with the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from commands import ROUNDS, TINY, Commands, Processes, Trained, leftovers, sets, stub, tree, write_corpus
+from tacit import runs
+from tacit.config import Config, resolve
+from tacit.errors import TacitError
+from tacit.federated.evaluation import Scores
+from tacit.text.packed import pack
+
+pytest_plugins = ["commands"]
+
+
+def configured(corpus: Path, *more: str, preset: str = "fedavg") -> Config:
+    return resolve(preset, [*TINY, f"text.corpus={corpus}", f"training.rounds={ROUNDS}", *more])
+
+
+def lasting(path: Path) -> dict[str, bytes]:
+    """What must be the same however a run came to its end; timings and pages never are."""
+    return {k: v for k, v in tree(path).items() if k not in ("timings.jsonl", "report.html")}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "messages.jsonl")
+
+
+# What is in it.
+
+
+def test_a_run_directory_holds_what_it_says(trained: Trained) -> None:
+    assert set(tree(trained.path)) == {
+        "config.toml",
+        "vocabulary.txt",
+        "metrics.jsonl",
+        "timings.jsonl",
+        "checkpoints/last.safetensors",
+        "checkpoints/best.safetensors",
+        "summary.json",
+    }
+    assert runs.read_config(trained.path) == configured(trained.corpus)
+
+
+def test_metrics_are_one_line_a_round_and_timings_are_apart(trained: Trained) -> None:
+    metrics, timings = lines(trained.path / "metrics.jsonl"), lines(trained.path / "timings.jsonl")
+    assert [m["round"] for m in metrics] == [t["round"] for t in timings] == list(range(1, ROUNDS + 1))
+    for record in metrics:
+        assert {"loss", "clients", "valid_perplexity", "valid_top1", "valid_top3", "valid_sll"} <= set(record)
+        assert not any("second" in key or "time" in key for key in record)
+        assert all(np.isfinite(v) for v in record.values())
+    assert all(t["seconds"] > 0 for t in timings)
+
+
+def test_evaluation_may_be_rarer_than_rounds_but_the_last_is_always_judged(
+    tmp_path: Path, corpus: Path, compiled: Path
+) -> None:
+    runs.train(configured(corpus, "training.evaluate_every=2"), tmp_path / "run")
+    judged = [m["round"] for m in lines(tmp_path / "run/metrics.jsonl") if "valid_perplexity" in m]
+    assert judged == [2, 3]
+
+
+@pytest.mark.parametrize("metric", ["perplexity", "top1", "top3", "sll"])
+def test_the_best_round_is_best_by_the_chosen_metric(
+    tmp_path: Path, corpus: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch, metric: str
+) -> None:
+    measured = {
+        "perplexity": [9.0, 7.0, 8.0, 7.0],
+        "top1": [0.3, 0.1, 0.3, 0.2],
+        "top3": [0.1, 0.2, 0.4, 0.4],
+        "sll": [-4.0, -5.0, -3.5, -3.0],
+    }
+    expected = {"perplexity": 2, "top1": 1, "top3": 3, "sll": 4}[metric]  # the first of equals
+    answers = iter([{"oov": 0.0} | {k: v[t] for k, v in measured.items()} for t in range(4)])
+    monkeypatch.setattr(runs, "overall", lambda scores: next(answers))
+    found = runs.train(configured(corpus, f"training.best={metric}", "training.rounds=4"), tmp_path / "run")
+    assert found["best_round"] == expected and found["chosen_by"] == f"valid_{metric}"
+
+
+def test_the_best_checkpoint_is_the_model_of_the_best_round(trained: Trained) -> None:
+    summary = json.loads((trained.path / "summary.json").read_text())
+    metrics = lines(trained.path / "metrics.jsonl")
+    best = min(metrics, key=lambda m: m["valid_perplexity"])
+    assert summary["best_round"] == best["round"] < ROUNDS, "choose a seed whose last round is not its best"
+    assert summary["valid"]["perplexity"] == best["valid_perplexity"]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_epsilon_is_never_a_number_and_says_why(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, noise: float
+) -> None:
+    stub(monkeypatch)
+    runs.train(configured(corpus, f"aggregation.noise={noise}"), tmp_path / "run")
+    found = json.loads((tmp_path / "run/summary.json").read_text())
+    assert found["epsilon"] is None
+    assert ("not differential privacy" in found["epsilon_reason"]) == bool(noise)
+    assert ("no privacy mechanism" in found["epsilon_reason"]) == (not noise)
+
+
+def test_a_summary_counts_what_is_sent(trained: Trained) -> None:
+    summary = json.loads((trained.path / "summary.json").read_text())
+    run = runs.load(trained.path)
+    count = sum(np.asarray(leaf).size for leaf in jax.tree.leaves(run.params))
+    assert summary["parameters"] == count
+    assert summary["bytes_per_client_and_round"] == {"down": 4 * count, "up": 4 * count}
+    assert summary["vocabulary"] == len(run.vocabulary) == 20
+    assert summary["clients"] == 10 and summary["test"]["people"] == 1
+    assert summary["test"]["ci95"]["perplexity"] is None  # one person has no interval
+
+
+def test_a_sample_of_a_text_keeps_each_sentence_with_its_person() -> None:
+    text = pack([[np.array([0, 10 * c + i, 1]) for i in range(4)] for c in range(5)], list("abcde"))
+    some = runs.sample(text, 7, seed=1)
+    assert len(some.offsets) == 8 and some.names == text.names
+    owners = np.repeat(np.arange(5), some.sizes)
+    assert (some.tokens[some.offsets[:-1] + 1] // 10 == owners).all()
+    assert runs.sample(text, 20, seed=1) is text
+
+
+def test_tensorboard_files_hold_every_figure(tmp_path: Path, corpus: Path, tacit: Commands) -> None:
+    from tensorboardX.proto.event_pb2 import Event
+
+    out = tmp_path / "run"
+    command = [
+        "train",
+        "fedavg",
+        "--corpus",
+        corpus,
+        "--rounds",
+        ROUNDS,
+        "--out",
+        out,
+        *sets(*TINY),
+        "--tensorboard",
+    ]
+    tacit.ok(*command)
+    seen: dict[str, dict[int, float]] = {}
+    (file,) = (out / "tensorboard").iterdir()
+    data, at = file.read_bytes(), 0
+    while at < len(data):  # a record: its length, a checksum, the event, a checksum
+        (length,) = struct.unpack("<Q", data[at : at + 8])
+        event = Event.FromString(data[at + 12 : at + 12 + length])
+        for value in event.summary.value:
+            seen.setdefault(value.tag, {})[event.step] = value.simple_value
+        at += 16 + length
+    for record in lines(out / "metrics.jsonl"):
+        for name, value in record.items():
+            if name != "round":
+                assert seen[name.replace("valid_", "valid/")][record["round"]] == pytest.approx(value)
+    assert "round" not in seen
+
+
+# Going on.
+
+
+class Killed(BaseException):
+    """Like kill -9: nobody catches it and nobody tidies up."""
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_killed_at_any_write_it_ends_with_the_same_bytes(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, every: int
+) -> None:
+    """Every fsync and every rename of a run is once the last thing it does, with the file whole or torn."""
+    stub(monkeypatch)
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # a killed process, not a power cut
+    config = configured(corpus, f"training.checkpoint_every={every}", "training.rounds=4")
+    runs.train(config, tmp_path / "whole")
+    expected = lasting(tmp_path / "whole")
+    assert 1 < json.loads(expected["summary.json"])["best_round"] < 4
+    replace = Path.replace
+
+    def dying(at: int, torn: bool) -> bool:
+        """Let the run die at its at-th step; False if it ends before."""
+        left = at
+
+        def die(*_: object) -> bool:
+            nonlocal left
+            left -= 1
+            return left == 0
+
+        def dying_fsync(file: int) -> None:
+            if die():
+                if torn:
+                    os.ftruncate(file, max(0, os.fstat(file).st_size - 5))
+                raise Killed
+
+        def dying_replace(path: Path, target: Path) -> Path:
+            if die():
+                raise Killed
+            return replace(path, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", dying_fsync)
+            patch.setattr(Path, "replace", dying_replace)
+            try:
+                runs.train(config, tmp_path / "run", resume=True)
+            except Killed:
+                return True
+        return False
+
+    moments = 0
+    for torn in (False, True):
+        at = 1
+        while True:
+            shutil.rmtree(tmp_path / "run", ignore_errors=True)
+            if not dying(at, torn):
+                break
+            dying(2 + at % 5, torn)  # and again, while it goes on
+            runs.train(config, tmp_path / "run", resume=True)
+            assert lasting(tmp_path / "run") == expected, (at, torn)
+            assert not leftovers(tmp_path / "run")
+            assert [t["round"] for t in lines(tmp_path / "run/timings.jsonl")] == [1, 2, 3, 4]
+            at += 1
+        moments += at - 1
+    assert moments > 2 * 4 * 5  # all of them were visited
+
+
+@pytest.mark.parametrize("preset", ["fedadam", "gboard-server"])
+def test_killed_processes_end_with_the_same_bytes(
+    tmp_path: Path, corpus: Path, process: Processes, tacit: Commands, preset: str
+) -> None:
+    """kill -9 of a real process, at moments of chance, again and again."""
+    rounds, seed = 30, random.randrange(10**6)
+    draw = random.Random(seed)
+    # the vocabulary and the model of the preset are too large for a test
+    shape = [*TINY, "model.kind=gru", "model.tied=true"]
+    common = ["train", preset, "--corpus", corpus, "--rounds", rounds, *sets(*shape)]
+    tacit.ok(*common, "--out", tmp_path / "whole")
+    out, stopped = tmp_path / "run", []
+    for _ in range(2 if preset == "fedadam" else 1):
+        running = process.start(*common, "--out", out, "--resume")
+        before = (out / "metrics.jsonl").stat().st_size if (out / "metrics.jsonl").exists() else 0
+        until = time.monotonic() + 60
+        while time.monotonic() < until and running.poll() is None:
+            if (out / "metrics.jsonl").exists() and (out / "metrics.jsonl").stat().st_size != before:
+                break
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0, 0.25))
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+        stopped.append((out / "metrics.jsonl").read_bytes().count(b"\n"))
+        assert running.returncode in (-signal.SIGKILL, 0), (seed, running.returncode)
+    result = process(*common, "--out", out, "--resume")
+    assert result.code == 0 and result.err == "", (seed, result)
+    assert lasting(out) == lasting(tmp_path / "whole"), (seed, stopped)
+    assert not leftovers(out) and (out / "report.html").is_file()
+    assert stopped[0] < rounds, (seed, stopped)  # it was interrupted, not finished
+
+
+def test_resume_of_a_finished_run_changes_nothing(tmp_path: Path, trained: Trained) -> None:
+    shutil.copytree(trained.path, tmp_path / "run")
+    runs.train(runs.read_config(trained.path), tmp_path / "run", resume=True)
+    assert tree(tmp_path / "run") == tree(trained.path)
+
+
+def test_a_longer_run_goes_on_as_if_it_had_been_long_from_the_start(tmp_path: Path, trained: Trained) -> None:
+    longer = configured(trained.corpus, "training.rounds=5")
+    shutil.copytree(trained.path, tmp_path / "run")
+    runs.train(longer, tmp_path / "run", resume=True)
+    runs.train(longer, tmp_path / "straight")
+    assert lasting(tmp_path / "run") == lasting(tmp_path / "straight")
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        (["client.lr=0.5"], "client.lr = 2.0, now 0.5"),
+        (["seed=1"], "seed = 0, now 1"),
+        (["text.vocabulary=21"], "text.vocabulary = 20, now 21"),
+        (["training.rounds=2"], "training.rounds = 3, now 2"),
+        (["training.rounds=5", "client.schedule=linear"], "training.rounds = 3, now 5|client.schedule"),
+    ],
+)
+def test_other_settings_are_refused_with_the_key(
+    tmp_path: Path, trained: Trained, more: list[str], key: str
+) -> None:
+    shutil.copytree(trained.path, tmp_path / "run")
+    with pytest.raises(TacitError, match=key):
+        runs.train(configured(trained.corpus, *more), tmp_path / "run", resume=True)
+    assert tree(tmp_path / "run") == tree(trained.path)
+
+
+def test_a_longer_run_is_refused_where_the_rate_depends_on_the_length(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(monkeypatch)
+    runs.train(configured(corpus, "client.schedule=cosine"), tmp_path / "run")
+    with pytest.raises(TacitError, match=r"training\.rounds = 3, now 4"):
+        runs.train(
+            configured(corpus, "client.schedule=cosine", "training.rounds=4"), tmp_path / "run", resume=True
+        )
+
+
+def test_a_run_is_not_written_over(tmp_path: Path, trained: Trained) -> None:
+    shutil.copytree(trained.path, tmp_path / "run")
+    with pytest.raises(TacitError, match=r"already holds a run; go on with --resume"):
+        runs.train(runs.read_config(trained.path), tmp_path / "run")
+    assert tree(tmp_path / "run") == tree(trained.path)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_directory_with_something_else_is_refused(tmp_path: Path, corpus: Path, resume: bool) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("years of work")
+    (tmp_path / "file").write_text("more work")
+    for name in ("mine", "file"):
+        with pytest.raises(TacitError, match=f"{name} exists and is no run directory; choose another --out"):
+            runs.train(configured(corpus), tmp_path / name, resume)
+    assert tree(tmp_path) == {"file": b"more work", "mine/thesis.tex": b"years of work"}
+
+
+def test_a_lost_log_is_told_and_not_guessed(tmp_path: Path, trained: Trained) -> None:
+    shutil.copytree(trained.path, tmp_path / "run")
+    log = tmp_path / "run/metrics.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[1:]))
+    with pytest.raises(TacitError, match=r"metrics\.jsonl: its lines are not rounds 1 to 3"):
+        runs.train(runs.read_config(trained.path), tmp_path / "run", resume=True)
+
+
+# Diverging.
+
+
+@pytest.mark.parametrize("mode", ["federated", "central"])
+def test_nan_stops_a_run_and_keeps_the_last_good_checkpoint(
+    tmp_path: Path, corpus: Path, tacit: Commands, mode: str
+) -> None:
+    """Two good rounds, then a rate no model survives."""
+    wild = ["client.clip=0", "central.clip=0", "central.optimiser=sgd"]
+    keys = sets(*TINY, *wild, f"training.mode={mode}")
+    out = tmp_path / "run"
+    command = ["train", "fedavg", "--corpus", corpus, "--out", out]
+    fine = [*keys, *sets("client.lr=0.1", "central.lr=0.1")]
+    tacit.ok(*command, *fine, "--rounds", 2)
+    before = tree(out)
+    # resume refuses another rate, so the run's own record of it is changed
+    text = (out / "config.toml").read_text().replace("lr = 0.1", "lr = 1e30")
+    (out / "config.toml").write_text(text)
+    rate = sets("client.lr=1e30", "central.lr=1e30")
+    line = tacit(*command, *keys, *rate, "--rounds", 4, "--resume").refused("round 3", "not finite", "lr")
+    assert "last good checkpoint is kept" in line
+    after = tree(out)
+    for name in ("checkpoints/last.safetensors", "checkpoints/best.safetensors", "metrics.jsonl"):
+        assert after[name] == before[name]
+    assert not leftovers(out)
+    assert runs.load(out).params is not None
+    tacit.ok("predict", out, "are you")
+
+
+def test_a_perplexity_past_all_numbers_stops_a_run_too(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, tacit: Commands
+) -> None:
+    """Parameters may be finite and the model far gone; numpy's own warning must not be a second line."""
+    stub(monkeypatch)
+    good = runs.scorer
+
+    def scorer(model: Any) -> Any:
+        def score(params: Any, text: Any) -> Scores:
+            far = float(np.asarray(params["output_bias"])[0]) > 1.2
+            return Scores(*(np.full(len(text.offsets) - 1, v) for v in (1e6 if far else 1.0, 0, 5, 0, 1, 2)))
+
+        return score
+
+    assert good is not scorer
+    monkeypatch.setattr(runs, "scorer", scorer)
+    out = tmp_path / "run"
+    said = tacit("train", "fedavg", "--corpus", corpus, "--rounds", 5, "--out", out, *sets(*TINY))
+    said.refused("round 3", "validation perplexity is not finite")
+    assert [m["round"] for m in lines(out / "metrics.jsonl")] == [1, 2]
+    assert runs.load(out).params is not None
+
+
+def test_watchers_are_told_the_end_of_a_failed_run(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(monkeypatch)
+    told: list[object] = []
+
+    def fail(record: dict[str, Any]) -> None:
+        told.append(record["round"])
+        raise TacitError("enough")
+
+    watcher = runs.Watcher(lambda *a: told.append("begin"), fail, lambda: told.append("end"))
+    with pytest.raises(TacitError, match="enough"):
+        runs.train(configured(corpus), tmp_path / "run", watchers=(watcher,))
+    assert told == ["begin", 1, "end"]
