@@ -7,6 +7,8 @@ import os
 import hypothesis
 import jax
 
+pytest_plugins = ["commands"]
+
 jax.config.update("jax_num_cpu_devices", 2)
 hypothesis.settings.register_profile(
     "tacit", deadline=None, max_examples=40, derandomize="CI" in os.environ, print_blob=True

@@ -17,8 +17,6 @@ from safetensors.numpy import save
 
 from commands import ROUNDS, TINY, Commands, Trained, leftovers, sets, tree, write_corpus
 
-pytest_plugins = ["commands"]
-
 
 def command(out: Path, corpus: Path | str | None = None, *more: str, preset: str = "fedavg") -> list[object]:
     given = [] if corpus is None else ["--corpus", corpus]

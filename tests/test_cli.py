@@ -14,8 +14,6 @@ from commands import TINY, WORDS, Commands, Processes, Trained, sets, stub, tree
 from tacit import bench
 from tacit.text.catalogue import entries
 
-pytest_plugins = ["commands"]
-
 COMMANDS = ["train", "evaluate", "compare", "predict", "bench", "presets", "demo"]
 
 

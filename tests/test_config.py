@@ -155,11 +155,11 @@ WRONG = [
     (["aggregation.rule=meen"], "aggregation.rule = 'meen' is not known", "'mean'"),
     # what no single key can know
     (["model.hidden=8"], "model.tied needs model.hidden = model.embedding", "model.tied=false"),
-    (["model.kind=lstm", "model.tied=false"], "model.tied = false is for the GRU only", ""),
-    (["model.kind=lstm", "model.variant=printed"], "model.variant is for model.kind = 'gru'", ""),
-    (["model.groups=2"], "model.groups is for model.kind = 'lstm'", ""),
-    (["model.layer_norm=true"], "model.layer_norm is for model.kind = 'lstm'", ""),
-    (["model.coupled=false"], "model.coupled is for model.kind = 'lstm'", ""),
+    (["model.kind=lstm", "model.tied=false"], "model.tied = false is for model.kind = 'gru'", ""),
+    (["model.kind=lstm", "model.variant=printed"], "model.variant = printed is for model.kind = 'gru'", ""),
+    (["model.groups=2"], "model.groups = 2 is for model.kind = 'lstm'", ""),
+    (["model.layer_norm=true"], "model.layer_norm = true is for model.kind = 'lstm'", ""),
+    (["model.coupled=false"], "model.coupled = false is for model.kind = 'lstm'", ""),
     (["model.kind=lstm", "model.groups=7"], "model.groups = 7 must divide", "model.embedding"),
     (
         ["sampling.scheme=II", "aggregation.rule=attentive"],

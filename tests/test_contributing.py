@@ -34,7 +34,9 @@ def test_the_example_is_about_twenty_lines():
 def test_the_example_does_what_it_says():
     rule = aggregation(AggregationConfig(rule="normalised"))
     updates = np.array([[3.0, 0.0], [0.0, 1.0]], np.float32)
-    messages = jax.vmap(rule.message, (None, 0, 0))({"w": np.zeros(2)}, {"w": updates}, np.ones(2, np.float32))
+    messages = jax.vmap(rule.message, (None, 0, 0))(
+        {"w": np.zeros(2)}, {"w": updates}, np.ones(2, np.float32)
+    )
     step = rule.combine({"w": np.zeros(2)}, total(messages))["w"]
     np.testing.assert_allclose(step, [-1.0, -1.0], rtol=1e-6)  # mean direction (½, ½) at mean length 2
 

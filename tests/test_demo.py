@@ -10,8 +10,6 @@ import pytest
 from commands import TINY, Commands, sets, tree
 from tacit import demo
 
-pytest_plugins = ["commands"]
-
 
 def test_the_demo_leaves_a_report_of_three_models(
     tmp_path: Path, tacit: Commands, monkeypatch: pytest.MonkeyPatch

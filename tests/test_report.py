@@ -16,8 +16,6 @@ from tacit import plots, report
 from tacit.config import Config, resolve
 from tacit.errors import TacitError
 
-pytest_plugins = ["commands"]
-
 EVIL = '<script>alert("x")</script> & $co$t'
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

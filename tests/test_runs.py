@@ -23,8 +23,6 @@ from tacit.errors import TacitError
 from tacit.federated.evaluation import Scores
 from tacit.text.packed import pack
 
-pytest_plugins = ["commands"]
-
 
 def configured(corpus: Path, *more: str, preset: str = "fedavg") -> Config:
     return resolve(preset, [*TINY, f"text.corpus={corpus}", f"training.rounds={ROUNDS}", *more])

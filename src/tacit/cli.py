@@ -98,6 +98,8 @@ def train(
     from tacit.progress import tensorboard as to_tensorboard
 
     _start_jax()
+    if corpus and Path(corpus).expanduser().exists():
+        corpus = str(Path(corpus).expanduser().resolve())  # a run is read from anywhere
     given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
     assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
     config = resolve(preset, [*assignments, *(set_ or [])])

@@ -21,7 +21,7 @@ from tacit.federated.central import CentralConfig
 from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
-from tacit.models import ModelConfig, architecture
+from tacit.models import ModelConfig, architecture, check
 from tacit.settings import build, number
 from tacit.text.prepare import PartitionConfig, TextConfig
 from tacit.text.typists import TypistsConfig
@@ -127,29 +127,6 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
         rest = {k: v for k, v in named.items() if k != "architecture"}
         tables = {**tables, "model": {**dataclasses.asdict(architecture(str(named["architecture"]))), **rest}}
     config: Config = build(Config, tables)
-    model, scheme, rule = config.model, config.sampling.scheme, config.aggregation.rule
-    aggregation(config.aggregation)  # is there such a rule?
-    if model.kind == "gru" and model.tied and model.hidden != model.embedding:
-        raise TacitError(
-            f"model.tied needs model.hidden = model.embedding for a GRU, not {model.hidden} and "
-            f"{model.embedding}; make them equal or set model.tied=false"
-        )
-    if model.kind == "lstm" and not model.tied:
-        raise TacitError(
-            "model.tied = false is for the GRU only: the LSTM projects to its embedding; remove it"
-        )
-    for key, given, belongs in (
-        ("variant", model.variant != "common", "gru"),
-        ("groups", model.groups > 1, "lstm"),
-        ("layer_norm", model.layer_norm, "lstm"),
-        ("coupled", not model.coupled, "lstm"),
-    ):
-        if given and model.kind != belongs:
-            raise TacitError(f"model.{key} is for model.kind = '{belongs}', not '{model.kind}'; remove it")
-    if model.embedding % model.groups or model.hidden % model.groups:
-        raise TacitError(f"model.groups = {model.groups} must divide model.embedding and model.hidden")
-    if scheme != "uniform" and rule != "mean":
-        raise TacitError(
-            f"sampling.scheme = '{scheme}' is a way of averaging: it needs aggregation.rule = 'mean', not '{rule}'"
-        )
+    check(config.model)
+    aggregation(config.aggregation, config.sampling.scheme)  # refuses what it does not know
     return config

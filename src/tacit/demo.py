@@ -19,9 +19,9 @@ from tacit.files import to_json, write_atomic
 from tacit.ngram import baseline, kneser_ney
 from tacit.progress import bar, busy
 from tacit.text import statistics
+from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, context, prepare
-from tacit.text.typists import Typists
+from tacit.text.prepare import Prepared, context, prepare, read_population
 
 CONTEXTS = (
     "",
@@ -60,7 +60,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             entries=entries,
             config=config,
             suggestions=suggestions(out, yardstick, ngram, config),
-            data=statistics.rows(statistics.describe(Typists(config.typists))),
+            data=_numbers(config),
             facts=report.run_facts(federated_summary, report.seconds_of(out)),
         )
         path = report.write(out / "report.html", page)
@@ -114,3 +114,9 @@ def suggestions(
 
 def _ask(run: runs.Run, ids: Any) -> list[tuple[int, float]]:
     return suggest(run.model, run.params, ids, 3)
+
+
+def _numbers(config: Config) -> list[tuple[str, str]]:
+    """What `tacit data describe` says of the text."""
+    source = read_population(config.text, config.typists)
+    return statistics.rows(statistics.describe(source.train if isinstance(source, SplitCorpus) else source))

@@ -19,7 +19,9 @@ def evaluate(path: Path, corpus: str | None = None, data: Path | None = None) ->
     run = runs.load(path)
     config, score = run.config, scorer(run.model)
     if corpus is not None and not _same(corpus, config.text.corpus):
-        other = dataclasses.replace(config.text, corpus=corpus, protocol="plain")
+        people = corpus == "typists" or ".json" in Path(corpus).name  # messages, which have no protocol
+        protocol = "plain" if people else config.text.protocol
+        other = dataclasses.replace(config.text, corpus=corpus, protocol=protocol)
         text = whole_corpus(other, config.typists, run.vocabulary, data)
         return {"text": corpus, **summary(score(run.params, text), text)}
     ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, data)

@@ -38,7 +38,7 @@ PRESENT = [True, True, False, True, True]
 
 
 def cohort(**options):
-    options = {"t": 2, "rate": [1, 0.5, 2, 1, 1.5], "present": PRESENT} | options
+    options = {"t": 2, "scale": [1, 0.5, 2, 1, 1.5], "present": PRESENT} | options
     return worlds.labelled_cohort(CLIENT, **options)
 
 

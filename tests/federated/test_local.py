@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import reference
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.local import ClientConfig, local_training, order_of_work
+from tacit.federated.batching import order_of_work
+from tacit.federated.local import ClientConfig, local_training
 from tacit.federated.slow import slow_training
 
 CONFIGS = {
@@ -28,16 +29,14 @@ CONFIGS = {
 
 
 def by_hand(client: ClientConfig, cohort, c: int):
-    lr = client.lr * float(cohort.rate[c])
-    return reference.local_sgd(
-        worlds.START, worlds.batches_of(cohort, c), lr, client.momentum, client.clip, client.prox
-    )
+    options = (client.lr, client.momentum, client.clip, client.prox, float(cohort.scale[c]))
+    return reference.local_sgd(worlds.START, worlds.batches_of(cohort, c), *options)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_local_sgd_by_hand(name):
     client = CONFIGS[name]
-    cohort = worlds.labelled_cohort(client, t=1, rate=[1, 0.5, 2, 1, 1.5])
+    cohort = worlds.labelled_cohort(client, t=1, scale=[1, 0.5, 2, 1, 1.5])
     expected = [by_hand(client, cohort, c) for c in range(5)]
     if name == "clip":  # the clip must bite somewhere, or it is not tested
         loose = [by_hand(ClientConfig(batch=2, lr=0.3, epochs=2), cohort, c) for c in range(5)]
@@ -62,7 +61,7 @@ def test_local_sgd_by_hand(name):
 def test_the_slow_judge_by_hand(name):
     client = CONFIGS[name]
     cohort = worlds.labelled_cohort(
-        client, t=1, rate=[1, 0.5, 2, 1, 1.5], present=[True, False, True, True, True]
+        client, t=1, scale=[1, 0.5, 2, 1, 1.5], present=[True, False, True, True, True]
     )
     slow = slow_training(worlds.LOSS, client, aggregation(AggregationConfig()), noise=0.0)
     (summed, weight), report = slow(worlds.START, cohort, jnp.float32(client.lr), jax.random.key(0))

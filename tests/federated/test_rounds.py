@@ -11,7 +11,8 @@ import worlds
 import reference
 from tacit.errors import TacitError
 from tacit.federated.aggregation import AggregationConfig
-from tacit.federated.local import ClientConfig, Cohort, order_of_work
+from tacit.federated.batching import order_of_work
+from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, federation, text_cohort, text_federation
 from tacit.federated.sampling import SamplingConfig, choose
@@ -38,7 +39,7 @@ def test_a_whole_run_written_out_in_numpy():
 
     def cohort_of(t):
         chosen = choose(sampling, worlds.SIZES, 9, t)
-        return worlds.labelled_cohort(client, chosen.ids, 9, t, chosen.weight, chosen.rate, chosen.present)
+        return worlds.labelled_cohort(client, chosen.ids, 9, t, chosen.weight, chosen.scale, chosen.present)
 
     trainer = federation(lambda key: worlds.START, worlds.LOSS, algorithm, cohort_of, 9, rounds)
     state = trainer.init(KEY)

@@ -53,7 +53,7 @@ def test_schemes_of_table_4_on_models(t):
     np.testing.assert_allclose(
         new_model("transformed-II", S), MODELS[S.ids].mean(axis=0), rtol=1e-4, atol=1e-5
     )
-    np.testing.assert_allclose(S.rate, [N * P[k] for k in S.ids], rtol=1e-6)
+    np.testing.assert_allclose(S.scale, [N * P[k] for k in S.ids], rtol=1e-6)
 
     S = drawn("I", t)
     draws = np.repeat(S.ids, S.weight.astype(int))  # each draw counts, a client drawn twice twice
@@ -78,7 +78,7 @@ def test_without_replacement_everybody_is_as_likely(scheme):
         times[chosen.ids] += 1
     error = np.sqrt(K / N * (1 - K / N) / rounds)
     assert np.abs(times / rounds - K / N).max() < 4.5 * error
-    assert np.all(drawn(scheme, 1).rate == 1) or scheme == "transformed-II"
+    assert np.all(drawn(scheme, 1).scale == 1) or scheme == "transformed-II"
 
 
 def test_scheme_one_draws_by_size_with_replacement():
@@ -124,5 +124,14 @@ def test_any_fraction_of_any_population(population, fraction, t):
     config = SamplingConfig(fraction=fraction)
     chosen = choose(config, np.arange(1, population + 1), 7, t)
     assert 1 <= len(chosen.ids) <= population
-    assert chosen.weight.dtype == chosen.rate.dtype == np.float32
+    assert chosen.weight.dtype == chosen.scale.dtype == np.float32
     assert chosen.present.dtype == bool
+
+
+def test_scheme_two_counts_who_reported():
+    config = SamplingConfig(clients=K, scheme="II", dropout=0.5)
+    for t in range(20):
+        S = choose(config, SIZES, 3, t)
+        if S.present.any():
+            expected = [P[k] * N / S.present.sum() for k in S.ids]
+            np.testing.assert_allclose(S.weight, expected, rtol=1e-6)

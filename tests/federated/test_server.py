@@ -89,7 +89,12 @@ def test_adagrad_by_formula():
     ("config", "by_hand"),
     [
         (ServerConfig(optimiser="adam", lr=0.1, beta1=0.7), optax.adam(0.1, b1=0.7, b2=0.99, eps=1e-3)),
-        (ServerConfig(optimiser="yogi", lr=0.1, tau=1e-2), optax.yogi(0.1, b1=0.9, b2=0.99, eps=1e-2)),
+        (
+            ServerConfig(optimiser="yogi", lr=0.1, tau=1e-2),
+            optax.chain(
+                optax.scale_by_yogi(0.9, 0.99, 1e-2, initial_accumulator_value=0.0), optax.scale(-0.1)
+            ),
+        ),
         (ServerConfig(lr=0.1, momentum=0.9, nesterov=True), optax.sgd(0.1, momentum=0.9, nesterov=True)),
     ],
     ids=lambda x: getattr(x, "optimiser", ""),
@@ -133,15 +138,14 @@ def test_fedadam_is_flowers_where_tau_vanishes():
     close(mine, flowers(theirs, gradients, 0), rtol=1e-4, atol=1e-5)
 
 
-def test_fedyogi_is_flowers_but_for_the_start():
-    # Flower's FedYogi does not correct the bias, optax's yogi does and starts both moments at 1e-6. So the
-    # correction is put on Flower's rate, and gradients are large against the start.
-    gradients = [{k: 30 * v for k, v in g.items()} for g in pseudo_gradients()]
+def test_fedyogi_is_flowers_but_for_the_bias():
+    # Flower's FedYogi does not correct the bias of its moments, ours does: the correction goes on Flower's rate.
+    gradients = pseudo_gradients()
     theirs = flower.FedYogi(
         initial_parameters=first_parameters(), eta=0.02, beta_1=0.9, beta_2=0.99, tau=1e-9
     )
     path = flowers(theirs, gradients, 1, lambda t: 0.02 * np.sqrt(1 - 0.99**t) / (1 - 0.9**t))
-    close(run(ServerConfig(optimiser="yogi", lr=0.02, tau=1e-9), gradients), path, rtol=1e-3, atol=1e-4)
+    close(run(ServerConfig(optimiser="yogi", lr=0.02, tau=1e-9), gradients), path, rtol=1e-4, atol=1e-6)
 
 
 def test_fedadagrad_is_flowers_where_tau_vanishes():
@@ -173,7 +177,7 @@ def test_every_optimiser_descends(name):
 
 def test_a_gradient_of_zero_moves_nothing():
     zero = jax.tree.map(np.zeros_like, START)
-    for name in ("sgd", "adam", "adagrad"):
+    for name in ("sgd", "adam", "yogi", "adagrad"):
         for found in run(ServerConfig(optimiser=name), [zero]):
             for k in START:
                 np.testing.assert_array_equal(found[k], START[k])

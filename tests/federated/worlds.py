@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from tacit.federated.local import ClientConfig, Cohort, order_of_work
+from tacit.federated.batching import order_of_work
+from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import Labelled, classification_loss
 from tacit.models.images import logistic_regression
 from tacit.text.packed import Packed, pack
@@ -29,7 +30,7 @@ def labelled_cohort(
     seed: int = 0,
     t: int = 0,
     weight=None,
-    rate=None,
+    scale=None,
     present=None,
 ) -> Cohort:
     """These clients with their batches of points in the order `order_of_work` gives."""
@@ -46,7 +47,7 @@ def labelled_cohort(
         Labelled(x, y),
         steps,
         SIZES[ids].astype(np.float32) if weight is None else np.asarray(weight, np.float32),
-        ones if rate is None else np.asarray(rate, np.float32),
+        ones if scale is None else np.asarray(scale, np.float32),
         ones.astype(bool) if present is None else np.asarray(present),
     )
 

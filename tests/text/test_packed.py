@@ -130,7 +130,7 @@ def test_place_never_overfills_a_row_and_wastes_little(lengths, time):
             spans.sort()
             assert spans[0][0] == 0 and spans[-1][1] <= time
             assert all(a[1] == b_[0] for a, b_ in itertools.pairwise(spans))  # no gap, no overlap
-        assert len(used) <= needed
+        assert len(used) == needed[b]
         full = [spans[-1][1] for spans in used.values()]
         assert sum(x <= time / 2 for x in full) <= 1  # first fit: two half-empty rows would have been one
 

@@ -22,6 +22,7 @@ from tacit.federated.aggregation import Aggregation, Message, neutral, total
 from tacit.federated.local import ClientConfig, Cohort, local_training
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
+from tacit.text.packed import bucket
 
 Executor = Literal["auto", "vmap", "map", "slow"]
 
@@ -153,5 +154,9 @@ def chunks(cohort: Cohort, params: Params, budget_mb: int, executor: Executor) -
     if size >= clients:
         return [cohort]
     ranked = np.argsort(-np.asarray(cohort.steps), kind="stable")
-    parts = np.array_split(ranked, -(-clients // size))
-    return [jax.tree.map(lambda a, part=part: np.asarray(a)[part], cohort) for part in parts]
+    cut = []
+    for part in np.array_split(ranked, -(-clients // size)):
+        chunk = jax.tree.map(lambda a, part=part: np.asarray(a)[part], cohort)
+        longest = bucket(int(chunk.steps.max(initial=1)))  # nobody of this chunk needs the others' steps
+        cut.append(chunk._replace(batches=jax.tree.map(lambda a, n=longest: a[:, :n], chunk.batches)))
+    return cut

@@ -12,20 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from tacit.federated import trees
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
-from tacit.randomness import stream, uniform
 from tacit.settings import Schedule, number
-
-_SHUFFLE, _STRAGGLE = stream("local shuffle"), stream("stragglers")
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,9 @@ class ClientConfig:
 
     epochs: int = number(1, 1)
     batch: int = number(10, 0)  # sentences in a step; 0: all of a client's text in one step
+    batching: Literal["words", "sentences"] = (
+        "words"  # what makes batches alike: see tacit.federated.batching
+    )
     lr: float = number(1.0, 0)
     momentum: float = number(0.0, 0, 0.9999)
     clip: float = number(0.0, 0)  # norm to which a step's gradient is clipped; 0: not at all
@@ -51,47 +50,8 @@ class Cohort(NamedTuple):
     batches: Any  # tree of [clients, steps, …]: every batch, in the order it is visited
     steps: Any  # [clients] int32: how many of the steps are real
     weight: Any  # [clients] float32: what the client weighs
-    rate: Any  # [clients] float32: factor on its learning rate (1 but for transformed scheme II)
+    scale: Any  # [clients] float32: factor on its objective (1 but for transformed scheme II)
     present: Any  # [clients] bool: reports back
-
-
-def order_of_work(
-    sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The batches each client visits: schedule [clients, steps, batch] int64 and steps [clients] int32.
-
-    An entry is the number of one of the client's own examples, −1 where a batch is short. Every epoch is
-    a fresh shuffle; with `max_examples` a round uses that many, drawn anew each round. The draw depends
-    on the seed, the round and the client's own number only, so that a client on its own device does what
-    the simulator did. FedProx's stragglers stop after a random share of their steps.
-    """
-    sizes, ids = np.asarray(sizes, np.int64), np.asarray(ids, np.int64)
-    used = np.minimum(sizes, client.max_examples) if client.max_examples else sizes  # [clients]
-    batch = client.batch or max(1, int(used.max(initial=1)))
-    per_epoch = -(-used // batch)  # [clients] steps of an epoch
-    column = np.arange(int(sizes.max(initial=1)))
-    schedule = np.full((len(ids), client.epochs * int(per_epoch.max(initial=1)), batch), -1, np.int64)
-
-    def shuffled(epoch: int, among: np.ndarray) -> np.ndarray:
-        draws = uniform(seed, _SHUFFLE, round_, epoch, ids[:, None], column[None])  # [clients, widest]
-        return np.argsort(np.where(among, draws, 2.0), axis=1, kind="stable")  # the others sort last
-
-    mine = column[None] < sizes[:, None]
-    if client.max_examples:  # the round's own examples, before they are shuffled within
-        rank = np.argsort(shuffled(client.epochs, mine), axis=1)
-        mine &= rank < used[:, None]
-    real = column[None] < used[:, None]
-    who = np.broadcast_to(np.arange(len(ids))[:, None], real.shape)
-    place = np.broadcast_to(column % batch, real.shape)
-    for epoch in range(client.epochs):
-        step = epoch * per_epoch[:, None] + column[None] // batch
-        schedule[who[real], step[real], place[real]] = shuffled(epoch, mine)[real]
-    steps = client.epochs * per_epoch
-    if client.stragglers:
-        straggles = uniform(seed, _STRAGGLE, round_, 0, ids) < client.stragglers
-        share = uniform(seed, _STRAGGLE, round_, 1, ids)
-        steps = np.where(straggles, np.ceil(share * steps), steps)
-    return schedule, steps.astype(np.int32)
 
 
 class Update(NamedTuple):
@@ -112,15 +72,18 @@ def local_training(loss: Loss, client: ClientConfig, dynamic: bool) -> LocalTrai
     `dynamic`: loop just as long as this client has steps (one client after another); otherwise loop over
     all steps with the finished ones masked, which is what a program that trains clients side by side needs.
     """
-    gradient = jax.value_and_grad(loss, has_aux=True)
 
     def train(start: Params, one: Cohort, lr: Array, key: Array) -> Update:
-        lr = lr * one.rate
+        def objective(w: Params, batch: Any, key: Array) -> tuple[Array, tuple[Array, Array]]:
+            value, count = loss(w, batch, key)
+            return one.scale * value, (value, count)
+
+        gradient = jax.grad(objective, has_aux=True)
 
         def step(i: Array, state: tuple[Params, Params, Array, Array]) -> tuple[Params, Params, Array, Array]:
             w, z, total, words = state
             batch = jax.tree.map(lambda a: a[i], one.batches)
-            (value, count), g = gradient(w, batch, jax.random.fold_in(key, i))
+            g, (value, count) = gradient(w, batch, jax.random.fold_in(key, i))
             if client.prox:
                 g = jax.tree.map(lambda a, x, x0: a + client.prox * (x - x0), g, w, start)
             if client.clip:

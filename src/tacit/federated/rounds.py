@@ -20,6 +20,7 @@ from jax import Array
 from tacit.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation, total
+from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
 from tacit.federated.executors import (
     CohortTraining,
     Executor,
@@ -30,7 +31,7 @@ from tacit.federated.executors import (
     everywhere,
     spread,
 )
-from tacit.federated.local import ClientConfig, Cohort, order_of_work
+from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import Loss
 from tacit.federated.sampling import SamplingConfig, choose, cohort_size
 from tacit.federated.schedules import rate
@@ -38,6 +39,8 @@ from tacit.federated.server import ServerConfig, ServerState, apply, server_opti
 from tacit.federated.slow import slow_training
 from tacit.models.base import Params
 from tacit.text.packed import ClientText, batch_rows, bucket
+
+_MEASURED = 64  # clients whose sentences are measured to set the rows of a batch
 
 
 class Trainer(NamedTuple):
@@ -56,17 +59,32 @@ class Algorithm(NamedTuple):
     sampling: SamplingConfig
 
 
-def text_cohort(clients: ClientText, algorithm: Algorithm, seed: int, t: int) -> Cohort:
-    """The clients of round t with their batches, on the host."""
-    chosen = choose(algorithm.sampling, clients.sizes, seed, t, algorithm.aggregation.uniform)
+def text_cohort(
+    clients: ClientText, algorithm: Algorithm, seed: int, t: int, shape: Grid | None = None
+) -> Cohort:
+    """The clients of round t with their batches, on the host; with a grid, batches of like numbers of words."""
+    most = algorithm.client.max_examples
+    held = np.minimum(clients.sizes, most) if most else clients.sizes  # n_k: what a client trains on
+    chosen = choose(algorithm.sampling, held, seed, t, algorithm.aggregation.uniform)
     text = clients.gather(chosen.ids)
-    schedule, steps = order_of_work(text.sizes, chosen.ids, algorithm.client, seed, t)
+    if shape:
+        schedule, steps = balanced_work(text, chosen.ids, algorithm.client, seed, t, shape)
+    else:
+        schedule, steps = order_of_work(text.sizes, chosen.ids, algorithm.client, seed, t)
     longest = bucket(schedule.shape[1])  # few shapes: compiled programs are used again
     padded = np.full((len(steps), longest, schedule.shape[2]), -1, np.int64)
     padded[:, : schedule.shape[1]] = schedule
     sentences = np.where(padded >= 0, padded + text.owners[:-1, None, None], -1)
-    rows, _ = batch_rows(text, sentences)
-    return Cohort(chosen.ids.astype(np.int32), rows, steps, chosen.weight, chosen.rate, chosen.present)
+    rows, _ = batch_rows(text, sentences, *((shape.time, shape.rows) if shape else ()))
+    return Cohort(chosen.ids.astype(np.int32), rows, steps, chosen.weight, chosen.scale, chosen.present)
+
+
+def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:
+    """The rows of every batch of a run, from some of its clients and the longest sequence there can be."""
+    if client.batching == "sentences" or client.batch == 0:
+        return None
+    some = clients.gather(np.arange(min(len(clients), _MEASURED)))
+    return grid(some.lengths, client.batch, clients.longest)
 
 
 def server_step(rule: Aggregation, config: ServerConfig) -> Callable[..., tuple[ServerState, Array]]:
@@ -164,11 +182,12 @@ def text_federation(
 ) -> Trainer:
     """Federated training of a language model on clients' text."""
     cohort_size(algorithm.sampling, len(clients))  # refuse a cohort larger than the population at once
+    shape = text_grid(clients, algorithm.client)
     return federation(
         init,
         loss,
         algorithm,
-        lambda t: text_cohort(clients, algorithm, seed, t),
+        lambda t: text_cohort(clients, algorithm, seed, t, shape),
         seed,
         rounds,
         executor,

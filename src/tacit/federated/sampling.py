@@ -6,7 +6,8 @@
     II              K of N without replacement      weight p_k N/K
     transformed-II  the same                        weight 1, local objective N p_k F_k
 
-K = max(C·N, 1), so that C = 0 means one client. A client that drops out was chosen, and does not report.
+K = max(C·N, 1), so that C = 0 means one client. A client that drops out was chosen and does not report; the
+weights of scheme II count those who did.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Chosen(NamedTuple):
 
     ids: np.ndarray  # [clients] int64, sorted
     weight: np.ndarray  # [clients] float32
-    rate: np.ndarray  # [clients] float32, factor on the learning rate
+    scale: np.ndarray  # [clients] float32, factor on the client's objective
     present: np.ndarray  # [clients] bool, False: dropped out
 
 
@@ -66,18 +67,17 @@ def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int, eq
     if config.scheme == "I":
         drawn = draw.choice(population, count, p=sizes / sizes.sum())
         ids, times = np.unique(drawn, return_counts=True)
-        weight = times.astype(np.float64)
     else:
         ids = np.sort(draw.choice(population, count, replace=False))
-        share = sizes[ids] / sizes.sum()
-        weight = {
-            "uniform": np.ones(count) if equal else sizes[ids],
-            "original": share,
-            "II": share * population / count,
-            "transformed-II": np.ones(count),
-        }[config.scheme]
-    rate = np.ones(len(ids))
-    if config.scheme == "transformed-II":
-        rate = population * sizes[ids] / sizes.sum()
+        times = np.ones(count, np.int64)
     present = uniform(seed, _DROP, round_, ids) >= config.dropout
-    return Chosen(ids, weight.astype(np.float32), rate.astype(np.float32), present)
+    share = sizes[ids] / sizes.sum()  # p_k
+    weight = {
+        "uniform": np.ones(len(ids)) if equal else sizes[ids],
+        "original": share,
+        "I": times,
+        "II": share * population / max(1, present.sum()),  # K is who reported
+        "transformed-II": np.ones(len(ids)),
+    }[config.scheme]
+    scale = population * share if config.scheme == "transformed-II" else np.ones(len(ids))
+    return Chosen(ids, weight.astype(np.float32), scale.astype(np.float32), present)

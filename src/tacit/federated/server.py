@@ -28,7 +28,9 @@ class ServerConfig:
     nesterov: bool = False  # sgd
     beta1: float = number(0.9, 0, 0.9999)  # adam, yogi
     beta2: float = number(0.99, 0, 0.99999)  # adam, yogi
-    tau: float = number(1e-3, 1e-12)  # adam, yogi, adagrad: added to the root of the second moment
+    tau: float = number(
+        1e-3, 1e-12
+    )  # adam, yogi: added to the root of the second moment; adagrad: its square, inside the root
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
 
@@ -45,7 +47,9 @@ def server_optimiser(config: ServerConfig) -> optax.GradientTransformation:
     if config.optimiser == "adam":
         return optax.adam(config.lr, config.beta1, config.beta2, config.tau)
     if config.optimiser == "yogi":
-        return optax.yogi(config.lr, config.beta1, config.beta2, config.tau)
+        # optax.yogi starts both moments at 1e-6, as if a pseudo-gradient had been seen; start at zero instead
+        moments = optax.scale_by_yogi(config.beta1, config.beta2, config.tau, initial_accumulator_value=0.0)
+        return optax.chain(moments, optax.scale(-config.lr))
     if config.optimiser == "adagrad":
         # optax adds its eps inside the root: tau² there acts as tau does outside
         return optax.adagrad(config.lr, initial_accumulator_value=0.0, eps=config.tau**2)

@@ -26,13 +26,15 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
     """The same function as `executors.cohort_training` gives, by plain loops."""
     gradient = jax.value_and_grad(loss, has_aux=True)
 
-    def one_client(start: Params, batches: list[Any], lr: float, key: Array) -> tuple[Params, float, int]:
+    def one_client(
+        start: Params, batches: list[Any], lr: float, scale: float, key: Array
+    ) -> tuple[Params, float, int]:
         w, velocity = jax.tree.map(_float64, start), None
         losses, words = 0.0, 0
         for i, batch in enumerate(batches):
             (value, count), g = gradient(jax.tree.map(jnp.float32, w), batch, jax.random.fold_in(key, i))
             losses, words = losses + float(value), words + int(count)
-            g = jax.tree.map(_float64, g)
+            g = jax.tree.map(lambda a: scale * _float64(a), g)
             if client.prox:
                 g = jax.tree.map(lambda a, x, x0: a + client.prox * (x - _float64(x0)), g, w, start)
             if client.clip:
@@ -57,7 +59,7 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
             batches = [
                 jax.tree.map(lambda a, c=c, i=i: jnp.asarray(a[c][i]), cohort.batches) for i in range(steps)
             ]
-            delta, losses, words = one_client(params, batches, float(lr) * float(cohort.rate[c]), client_key)
+            delta, losses, words = one_client(params, batches, float(lr), float(cohort.scale[c]), client_key)
             norm = trees.norm(delta)
             if noise:
                 drawn = trees.noise(jax.random.fold_in(client_key, 2**31 - 1), delta)

@@ -42,6 +42,29 @@ def architecture(name: str) -> ModelConfig:
     return ARCHITECTURES[name]
 
 
+def check(config: ModelConfig) -> None:
+    """Refuse settings that do not go together, in one line."""
+    if config.kind == "gru" and config.tied and config.hidden != config.embedding:
+        raise TacitError(
+            f"model.tied needs model.hidden = model.embedding for a GRU, not {config.hidden} and "
+            f"{config.embedding}; make them equal or set model.tied=false"
+        )
+    for key, given, belongs in (
+        ("variant", config.variant != "common", "gru"),
+        ("tied", not config.tied, "gru"),  # the LSTM projects to its embedding
+        ("groups", config.groups > 1, "lstm"),
+        ("layer_norm", config.layer_norm, "lstm"),
+        ("coupled", not config.coupled, "lstm"),
+    ):
+        if given and config.kind != belongs:
+            value = str(getattr(config, key)).lower()
+            raise TacitError(
+                f"model.{key} = {value} is for model.kind = '{belongs}', not '{config.kind}'; remove it"
+            )
+    if config.embedding % config.groups or config.hidden % config.groups:
+        raise TacitError(f"model.groups = {config.groups} must divide model.embedding and model.hidden")
+
+
 def language_model(config: ModelConfig, vocabulary: int) -> LanguageModel:
     """The model that a configuration describes, for a vocabulary of that many words.
 
@@ -50,6 +73,7 @@ def language_model(config: ModelConfig, vocabulary: int) -> LanguageModel:
     >>> round(count_parameters(jax.eval_shape(model.init, jax.random.key(0))) / 1e6, 1)
     1.4
     """
+    check(config)
     return {"gru": gru, "lstm": lstm}[config.kind](config, vocabulary)
 
 

@@ -32,6 +32,11 @@ class ClientText(Protocol):
         """How much each client holds, [clients]: what sampling and weights go by."""
         ...
 
+    @property
+    def longest(self) -> int:
+        """Cells that the longest sequence may take."""
+        ...
+
     def __len__(self) -> int: ...
 
     def gather(self, clients: np.ndarray) -> Packed:
@@ -57,6 +62,11 @@ class Packed:
     def lengths(self) -> np.ndarray:
         """Cells that each sentence takes in a row: its words and one for the end, [sentences]."""
         return np.diff(self.offsets) - 1
+
+    @property
+    def longest(self) -> int:
+        """Cells that the longest sentence takes."""
+        return int(self.lengths.max(initial=1))
 
     def __len__(self) -> int:
         return len(self.owners) - 1
@@ -100,11 +110,11 @@ def bucket(n: int) -> int:
     return power * 3 // 4 if power >= 4 and n <= power * 3 // 4 else power
 
 
-def place(lengths: np.ndarray, time: int) -> tuple[np.ndarray, np.ndarray, int]:
+def place(lengths: np.ndarray, time: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Put sentences into rows of `time` cells, longest first, each into the first row it fits.
 
     lengths [batches, sentences], 0 where absent. Returns the row and the first column of each sentence,
-    [batches, sentences], and how many rows the fullest batch needs. All batches are packed at once.
+    [batches, sentences], and how many rows each batch needs, [batches]. All batches are packed at once.
     """
     batches, width = lengths.shape
     order = np.argsort(-lengths, axis=1, kind="stable")
@@ -119,7 +129,7 @@ def place(lengths: np.ndarray, time: int) -> tuple[np.ndarray, np.ndarray, int]:
         chosen = np.argmax(fill + length[:, None] <= time, axis=1)
         row[every, sentence], column[every, sentence] = chosen, fill[every, chosen]
         fill[every, chosen] += length
-    return row, column, int((fill > 0).sum(axis=1).max(initial=1))
+    return row, column, (fill > 0).sum(axis=1)
 
 
 def batch_rows(
@@ -139,7 +149,8 @@ def batch_rows(
     time = time or bucket(longest)
     if longest > time:
         raise ValueError(f"a sentence takes {longest} cells and a row has time = {time}")
-    row, column, needed = place(lengths, time)
+    row, column, each = place(lengths, time)
+    needed = int(each.max(initial=1))
     rows = rows or bucket(needed)
     if needed > rows:
         raise ValueError(f"a batch needs {needed} rows and rows = {rows}")

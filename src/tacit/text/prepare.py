@@ -30,7 +30,7 @@ from tacit.text.vocabulary import BOS, EOS, Vocabulary
 
 _PEOPLE, _SENTENCES, _DEAL = stream("held-out people"), stream("held-out sentences"), stream("deal examples")
 LAZY_ABOVE = 20_000  # people; a larger population of typists is made as it is visited
-_LAZY_HELD_OUT, _LAZY_VOCABULARY = 1000, 5000  # people of such a population who are kept apart, and counted
+_LAZY_HELD_OUT, _LAZY_VOCABULARY = 200, 1000  # people of such a population who are kept apart, and counted
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,11 @@ def _prepare_people(
                 f"partition.kind = '{split.kind}' needs all text in memory; use at most {LAZY_ABOVE} people"
             )
         valid, test = valid[:_LAZY_HELD_OUT], test[:_LAZY_HELD_OUT]
-        clients: ClientText = LazyText(population, train, words, cut, kept)
+        if not config.max_words:
+            raise TacitError("text.max_words = 0 needs all text in memory; set a limit for so many people")
+        clients: ClientText = LazyText(
+            population, train, words, cut, config.held_out_text, config.max_words + 1
+        )
         seen = None
     else:
         clients, seen = _encode_people(population, train, words, cut, kept, split, seed)
@@ -239,11 +243,16 @@ def _prepare_people(
 Kept = Callable[[list[Message]], tuple[list[Message], list[Message]]]
 
 
+def _later(sizes: np.ndarray, share: float) -> np.ndarray:
+    """How many of so many messages are the latest share; one at least stays for training."""
+    return np.minimum(sizes - 1, np.round(share * sizes)).astype(np.int64)
+
+
 def _earlier(share: float) -> Kept:
     """Cut a person's messages in time: what is trained on, and the latest share, which is not."""
 
     def cut(messages: list[Message]) -> tuple[list[Message], list[Message]]:
-        last = min(len(messages) - 1, round(share * len(messages)))
+        last = int(_later(np.array(len(messages)), share))
         return messages[: len(messages) - last], messages[len(messages) - last :]
 
     return cut
@@ -317,10 +326,20 @@ class LazyText:
     """The training text of a large population, made person by person as cohorts ask for it."""
 
     def __init__(
-        self, population: Population, people: np.ndarray, words: Vocabulary, cut: Sequences, kept: Kept
+        self,
+        population: Population,
+        people: np.ndarray,
+        words: Vocabulary,
+        cut: Sequences,
+        share: float,
+        longest: int,
     ):
         self._population, self._people = population, people
-        self.sizes = population.sizes()[people]
+        self.longest = longest
+        sizes = population.sizes()[people]
+        self.sizes = sizes - _later(sizes, share)  # messages; what is kept apart does not count
+
+        kept = _earlier(share)
 
         @lru_cache(maxsize=2000)
         def text(k: int) -> list[np.ndarray]:

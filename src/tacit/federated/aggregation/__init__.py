@@ -44,6 +44,11 @@ def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregati
     known = rules()
     if config.rule not in known:
         raise TacitError(f"aggregation.rule = '{config.rule}' is not known{nearest(config.rule, known)}")
+    if scheme != "uniform" and config.rule != "mean":
+        raise TacitError(
+            f"sampling.scheme = '{scheme}' is a way of averaging: it needs aggregation.rule = 'mean', "
+            f"not '{config.rule}'"
+        )
     if scheme == "original":
         return absent_keep()
     if scheme == "II":

@@ -157,15 +157,16 @@ def parse_topics(resolve: Callable[[dict[str, NounClass]], Resolve]) -> Ranked[T
     return weighted(topics, weights)
 
 
-def _pairs(heads: str, tails: str, count: int, join: str, salt: str) -> Ranked[str]:
+def _pairs(heads: str, tails: str, count: int, join: str, salt: str, exponent: float = 0.9) -> Ranked[str]:
     """`count` invented names head+tail, in an order fixed by the salt."""
     every = [f"{head}{join}{tail}" for head in heads.split() for tail in tails.split()]
     rng = Random(salt)
     order = sorted(range(len(every)), key=lambda _: rng.random())
-    return zipf([every[i] for i in order[:count]], 0.9, 3.0)
+    return zipf([every[i] for i in order[:count]], exponent, 3.0)
 
 
-TOWNS = _pairs(names.TOWN_HEADS, names.TOWN_TAILS, 240, "", "towns")
+# many and far apart: a large population has a long tail of words that only a few people use
+TOWNS = _pairs(names.TOWN_HEADS, names.TOWN_TAILS, 3200, "", "towns", 0.7)
 PROPER: dict[str, Ranked[str]] = {
     "town": TOWNS,
     "street": _pairs(names.STREET_HEADS, names.STREET_TAILS, 150, " ", "streets"),
@@ -174,7 +175,7 @@ PROPER: dict[str, Ranked[str]] = {
     "novel": _pairs(names.TITLE_HEADS, names.TITLE_TAILS, 60, " ", "novels"),
     "game": _pairs(names.TITLE_HEADS, names.TITLE_TAILS, 40, " ", "games"),
     "band": _pairs(names.TITLE_HEADS, names.BAND_TAILS, 70, " ", "bands"),
-    "team": _pairs(" ".join(TOWNS.items[::6]), names.TEAM_TAILS, 50, " ", "teams"),
+    "team": _pairs(" ".join(TOWNS.items[:240:6]), names.TEAM_TAILS, 50, " ", "teams"),
     "company": _pairs(names.COMPANY_HEADS, names.COMPANY_TAILS, 110, " ", "companies"),
     "petname": zipf(words(names.PETS)),
 }

@@ -78,6 +78,12 @@ TOWN_HEADS = """
 Ash Brom Cal Dun Elm Fal Gar Hart Ingle Kel Lang Mar North Oak Pen Quar Red Stan Thorn Ul Wick Yar Black
 Cold Dray
 Ever Fern Glen Hazel Kirk Lin Mill Nether Over Pad Raven South Tarn Win Burn Crow Wester Long Mel Swan Har
+Alder Amber Apple Arrow Barley Barrow Beck Bell Birch Blen Bol Bourn Brack Bram Bray Brier Brock Buck Bur Cald Carn
+Castle Chal Cheddle Clay Clover Comber Copper Corn Cran Dar Deep Der Dove Drift East Eden Edge Elder Farn Finch Flax
+Fox Frost Gold Goose Grange Green Grey Hadder Hallow Haw Heather Hern Hick Hollow Holm Honey Horn Hum Ivy Jack Kestrel
+King Lamb Larch Lark Laven Leather Lime Loch Lother Low Maple Marl Mead Merrow Middle Moss Nettle New Otter Ox Peb
+Pine Plum Pool Port Prim Rad Ram Reed Rook Rose Rowan Rush Sal Sand Sedge Shel Silver Slate Sorrel Spar Stone Sum
+Tal Tel Thistle Tor Up Vale Wal War Wey Whit Wood Wren Yew
 """
 TOWN_TAILS = (
     "ton ford ham ley by wick field mouth stead worth bury dale well combe gate bridge moor den hurst thorpe"
