@@ -115,7 +115,7 @@ def sentence_logits(
         out = layer(p[f"{name}{number}"], x)
         x = x + out if residual and number > 0 else out
         number += 1
-    read = p["output"] if "output" in p else p["embedding"].T
+    read = p["output" if "output" in p else "embedding"].T
     return x, x @ read + p["output_bias"]
 
 

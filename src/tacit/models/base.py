@@ -36,13 +36,19 @@ class ModelConfig:
 class LanguageModel(NamedTuple):
     """A model that reads words and scores the next one at every position.
 
-    `features(params, tokens, key)`: tokens [batch, time] int32 to [batch, time, embedding]; a key turns
-    dropout on. `logits(params, features)`: [..., embedding] to [..., vocabulary].
+    `features(params, tokens, key)`: tokens [batch, time] int32 to [batch, time, size]; a key turns dropout on.
+    `output(params)`: the matrix [vocabulary, size] and bias [vocabulary] that make features into scores.
     """
 
+    config: ModelConfig
     init: Callable[[Array], Params]
     features: Callable[[Params, Array, Array | None], Array]
-    logits: Callable[[Params, Array], Array]
+    output: Callable[[Params], tuple[Array, Array]]
+
+    def logits(self, params: Params, features: Array) -> Array:
+        """Scores of all words, [..., vocabulary]."""
+        matrix, bias = self.output(params)
+        return product(self.config)(features, matrix.T) + bias
 
     def apply(self, params: Params, tokens: Array, key: Array | None = None) -> Array:
         """Logits of the next word at every position, [batch, time, vocabulary]."""
@@ -79,10 +85,9 @@ def drop(x: Array, rate: float, key: Array | None, index: int) -> Array:
     return jnp.where(keep, x / (1 - rate), 0)
 
 
-def read_out(params: Params, features: Array, config: ModelConfig) -> Array:
-    """Scores of all words: against the embedding itself where weights are tied, plus the output bias."""
-    weight = params["embedding"].T if config.tied else params["output"]
-    return product(config)(features, weight) + params["output_bias"]
+def read_out(params: Params, config: ModelConfig) -> tuple[Array, Array]:
+    """What scores the words: the embedding itself where weights are tied, and the output bias."""
+    return params["embedding"] if config.tied else params["output"], params["output_bias"]
 
 
 def vocabulary_params(key: Array, config: ModelConfig, vocabulary: int) -> dict[str, Array]:
@@ -92,5 +97,5 @@ def vocabulary_params(key: Array, config: ModelConfig, vocabulary: int) -> dict[
         "output_bias": jnp.zeros(vocabulary, jnp.float32),
     }
     if not config.tied:
-        params["output"] = uniform(jax.random.fold_in(key, 1), (config.hidden, vocabulary), 0.1)
+        params["output"] = uniform(jax.random.fold_in(key, 1), (vocabulary, config.hidden), 0.1)
     return params

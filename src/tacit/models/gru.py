@@ -12,7 +12,6 @@ Each weight below is one leaf of the parameter tree, which is what attentive agg
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -29,17 +28,17 @@ from tacit.models.base import (
     uniform,
     vocabulary_params,
 )
+from tacit.models.recurrence import Cell, Multiply, Weights, scan
 from tacit.text.vocabulary import BOS
-
-Step = Callable[[Array, Array], Array]
 
 
 def gru(config: ModelConfig, vocabulary: int) -> LanguageModel:
     """A GRU language model of `config.layers` layers."""
     return LanguageModel(
+        config=config,
         init=partial(_init, config=config, vocabulary=vocabulary),
         features=partial(_features, config=config),
-        logits=partial(read_out, config=config),
+        output=partial(read_out, config=config),
     )
 
 
@@ -81,16 +80,20 @@ def _features(params: Params, tokens: Array, key: Array | None, config: ModelCon
 def _common(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:
     dot = product(config)
     inputs = dot(x, weights["input"]) + weights["input_bias"]  # [batch, time, 3 hidden]
+    bias = weights["recurrent_bias"]
 
-    def step(h: Array, a: Array) -> Array:
-        b = dot(h, weights["recurrent"]) + weights["recurrent_bias"]
+    def cell(h: Array, at: tuple[Array, Array, Array], multiply: Multiply) -> tuple[Array, Array]:
+        a, kept, bias = at
+        h = h * kept
+        b = multiply("recurrent", h) + bias
         a_r, a_z, a_n = jnp.split(a, 3, axis=-1)
         b_r, b_z, b_n = jnp.split(b, 3, axis=-1)
         z = jax.nn.sigmoid(a_z + b_z)
         n = jnp.tanh(a_n + jax.nn.sigmoid(a_r + b_r) * b_n)
-        return (1 - z) * n + z * h
+        h = (1 - z) * n + z * h
+        return h, h
 
-    return _over_time(step, inputs, keep, config.hidden)
+    return _over_time(cell, config, {"recurrent": weights["recurrent"]}, inputs, keep, bias)
 
 
 def _printed(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:
@@ -99,21 +102,24 @@ def _printed(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Arr
     candidate = weights["candidate"]
     inputs = dot(x, jnp.concatenate([gates[hidden:], candidate[hidden:]], axis=1))  # [batch, time, 3 hidden]
 
-    def step(h: Array, a: Array) -> Array:
-        z, r = jnp.split(jax.nn.sigmoid(a[:, : 2 * hidden] + dot(h, gates[:hidden])), 2, axis=-1)
-        new = jnp.tanh(a[:, 2 * hidden :] + dot(r * h, candidate[:hidden]))
-        return (1 - z) * h + z * new
-
-    return _over_time(step, inputs, keep, hidden)
-
-
-def _over_time(step: Step, inputs: Array, keep: Array, hidden: int) -> Array:
-    """Scan a recurrent step over [batch, time, …] inputs, from zero at every `<s>`; [batch, time, hidden]."""
-
-    def one(h: Array, at: tuple[Array, Array]) -> tuple[Array, Array]:
-        h = step(h * at[1], at[0])
+    def cell(h: Array, at: tuple[Array, Array, Array], multiply: Multiply) -> tuple[Array, Array]:
+        a, kept, _ = at
+        h = h * kept
+        z, r = jnp.split(jax.nn.sigmoid(a[:, : 2 * hidden] + multiply("gates", h)), 2, axis=-1)
+        new = jnp.tanh(a[:, 2 * hidden :] + multiply("candidate", r * h))
+        h = (1 - z) * h + z * new
         return h, h
 
-    start = jnp.zeros((inputs.shape[0], hidden), jnp.float32)
-    _, states = jax.lax.scan(one, start, (inputs.swapaxes(0, 1), keep.swapaxes(0, 1)))
-    return states.swapaxes(0, 1)
+    recurrent = {"gates": gates[:hidden], "candidate": candidate[:hidden]}
+    return _over_time(cell, config, recurrent, inputs, keep, jnp.zeros(0))
+
+
+def _over_time(
+    cell: Cell, config: ModelConfig, weights: Weights, inputs: Array, keep: Array, bias: Array
+) -> Array:
+    """Run a cell over [batch, time, …] inputs, from zero at every `<s>`; [batch, time, hidden]."""
+    batch, time = inputs.shape[:2]
+    start = jnp.zeros((batch, config.hidden), jnp.float32)
+    biases = jnp.broadcast_to(bias, (time, *bias.shape))
+    at = (inputs.swapaxes(0, 1), keep.swapaxes(0, 1), biases)
+    return scan(cell, product(config), weights, start, at).swapaxes(0, 1)

@@ -32,15 +32,17 @@ from tacit.models.base import (
     uniform,
     vocabulary_params,
 )
+from tacit.models.recurrence import Multiply, scan
 from tacit.text.vocabulary import BOS
 
 
 def lstm(config: ModelConfig, vocabulary: int) -> LanguageModel:
     """An LSTM language model: CIFG where `config.coupled`, in `config.groups` groups."""
     return LanguageModel(
+        config=config,
         init=partial(_init, config=config, vocabulary=vocabulary),
         features=partial(_features, config=config),
-        logits=partial(read_out, config=config),
+        output=partial(read_out, config=config),
     )
 
 
@@ -97,29 +99,43 @@ def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array
     batch, time, size = x.shape
     hidden, groups, gates, dot = config.hidden, config.groups, _gates(config), product(config)
 
-    def grouped(v: Array, w: Array) -> Array:
-        """[rows, size] to pre-activations [rows, gates, hidden], group by group."""
+    def cut(v: Array) -> Array:
+        """[rows, size] as the groups see it: unchanged, or [groups, rows, size/groups]."""
+        return v if groups == 1 else v.reshape(-1, groups, size // groups).swapaxes(0, 1)
+
+    def joined(a: Array) -> Array:
+        """Pre-activations of all groups, [rows, gates, hidden]."""
         if groups == 1:
-            return dot(v, w[0]).reshape(-1, gates, hidden)
-        parts = v.reshape(-1, groups, size // groups).swapaxes(0, 1)  # [groups, rows, size/groups]
-        out = dot(parts, w).swapaxes(0, 1)  # [rows, groups, gates·hidden/groups]
-        return out.reshape(-1, groups, gates, hidden // groups).swapaxes(1, 2).reshape(-1, gates, hidden)
+            return a.reshape(-1, gates, hidden)
+        a = a.swapaxes(0, 1).reshape(-1, groups, gates, hidden // groups)
+        return a.swapaxes(1, 2).reshape(-1, gates, hidden)
 
-    inputs = grouped(x.reshape(-1, size), weights["input"]).reshape(batch, time, gates, hidden)
+    def matrix(w: Array) -> Array:
+        return w[0] if groups == 1 else w
 
-    def step(state: tuple[Array, Array], at: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
-        a, kept = at
+    inputs = joined(dot(cut(x.reshape(-1, size)), matrix(weights["input"]))).reshape(
+        batch, time, gates, hidden
+    )
+    # what is added or multiplied elementwise goes in with the inputs, a copy for each step that costs nothing
+    small = {k: v for k, v in weights.items() if k not in ("input", "recurrent", "projection")}
+    small = {k: jnp.broadcast_to(v, (time, *v.shape)) for k, v in small.items()}
+
+    def cell(
+        state: tuple[Array, Array], at: tuple[Array, Array, Params], multiply: Multiply
+    ) -> tuple[tuple[Array, Array], Array]:
+        a, kept, own = at
         r, c = state[0] * kept, state[1] * kept
-        a = a + grouped(r, weights["recurrent"]) + weights.get("bias", 0.0)
+        a = a + joined(multiply("recurrent", cut(r))) + own.get("bias", 0.0)
         if config.layer_norm:
-            a = _normalise(a, weights["gate_gain"], weights["gate_shift"])
+            a = _normalise(a, own["gate_gain"], own["gate_shift"])
         i, o, g = jax.nn.sigmoid(a[:, 0]), jax.nn.sigmoid(a[:, 1]), jnp.tanh(a[:, 2])
         f = 1 - i if config.coupled else jax.nn.sigmoid(a[:, 3] + 1.0)  # remember at first
         c = f * c + i * g
-        cell = _normalise(c, weights["cell_gain"], weights["cell_shift"]) if config.layer_norm else c
-        r = dot(o * jnp.tanh(cell), weights["projection"])
+        normal = _normalise(c, own["cell_gain"], own["cell_shift"]) if config.layer_norm else c
+        r = multiply("projection", o * jnp.tanh(normal))
         return (r, c), r
 
     start = (jnp.zeros((batch, size), jnp.float32), jnp.zeros((batch, hidden), jnp.float32))
-    _, outputs = jax.lax.scan(step, start, (inputs.swapaxes(0, 1), keep.swapaxes(0, 1)))
-    return outputs.swapaxes(0, 1)  # [batch, time, embedding]
+    recurrent = {"recurrent": matrix(weights["recurrent"]), "projection": weights["projection"]}
+    at = (inputs.swapaxes(0, 1), keep.swapaxes(0, 1), small)
+    return scan(cell, dot, recurrent, start, at).swapaxes(0, 1)  # [batch, time, embedding]

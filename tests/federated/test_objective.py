@@ -1,0 +1,53 @@
+"""The fused cross-entropy against optax and JAX's own differentiation."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from tacit.federated.objective import fused_cross_entropy
+from tacit.models import ModelConfig
+
+DRAW = np.random.default_rng(0)
+FEATURES, MATRIX, BIAS = (jnp.asarray(DRAW.normal(size=s), jnp.float32) for s in ((9, 4), (11, 4), (11,)))
+TARGETS = jnp.asarray([3, -1, 0, 10, 10, -1, 2, 5, 7])
+
+
+def obvious(features, matrix, bias):
+    losses = optax.softmax_cross_entropy_with_integer_labels(
+        features @ matrix.T + bias, jnp.maximum(TARGETS, 0)
+    )
+    return jnp.where(TARGETS >= 0, losses, 0).sum() / 7
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("bfloat16", 2e-2)])
+def test_value_and_gradients(precision, tolerance):
+    config = ModelConfig(precision=precision)
+
+    def fused(*arrays):
+        return 3 * fused_cross_entropy(config, *arrays, TARGETS)
+
+    value, gradients = jax.value_and_grad(fused, (0, 1, 2))(FEATURES, MATRIX, BIAS)
+    expected, theirs = jax.value_and_grad(obvious, (0, 1, 2))(FEATURES, MATRIX, BIAS)
+    assert float(value) == pytest.approx(3 * float(expected), rel=tolerance)
+    for found, wanted in zip(gradients, theirs, strict=True):
+        assert found.dtype == jnp.float32
+        np.testing.assert_allclose(found, 3 * wanted, atol=tolerance, rtol=tolerance)
+
+
+def test_an_empty_batch_costs_nothing():
+    nothing = jnp.full(9, -1)
+    value, gradient = jax.value_and_grad(fused_cross_entropy, 1)(
+        ModelConfig(), FEATURES, MATRIX, BIAS, nothing
+    )
+    assert float(value) == 0 and not jnp.any(gradient)
+
+
+def test_large_scores_do_not_overflow():
+    value, gradient = jax.value_and_grad(fused_cross_entropy, 1)(
+        ModelConfig(), 1e3 * FEATURES, MATRIX, BIAS, TARGETS
+    )
+    assert jnp.isfinite(value) and jnp.all(jnp.isfinite(gradient))

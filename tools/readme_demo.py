@@ -1,0 +1,55 @@
+"""Put what `make demo` measured into the README: the table between its markers, and docs/demo.svg.
+
+make demo && .venv/bin/python tools/readme_demo.py
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import re
+from pathlib import Path
+
+from tacit import plots, report
+
+DEMO = Path("runs/demo")
+
+
+def machine() -> str:
+    """The processor and its cores, as the system names them."""
+    info = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.is_file() else None
+    return f"{named[1] if named else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def main() -> None:
+    ngram = json.loads((DEMO / "ngram.json").read_text())
+    entries = [
+        report.entry_of(DEMO, "federated"),
+        report.entry_of(DEMO / "central", "central (pooled text)"),
+        report.Entry("Kneser-Ney 5-gram (pooled text)", ngram["test"], ngram["seen"]),
+    ]
+    points = [line for line in entries[0].curve if "valid_perplexity" in line]
+    level = {e.name: e.test["perplexity"] for e in entries[1:]}
+    curve = ([p["round"] for p in points], [p["valid_perplexity"] for p in points])
+    svg = plots.curves({"federated": curve}, "perplexity on people it never saw", level, log=True)
+    Path("docs/demo.svg").write_text(svg, "utf-8")
+    header, *rows = report.comparison(entries)
+    table = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
+    seconds = report.seconds_of(DEMO) + report.seconds_of(DEMO / "central")
+    source = (
+        f"Printed by `make demo` on {machine()}, {datetime.date.today()}; rounds and their evaluation took "
+        f"{seconds:.0f} s. The typists are made, not collected: these figures say nothing about real keyboards."
+    )
+    block = "\n".join(["<!-- demo:begin -->", *table, "", source, "<!-- demo:end -->"])
+    readme = Path("README.md")
+    text = re.sub(
+        r"<!-- demo:begin -->.*<!-- demo:end -->", lambda _: block, readme.read_text("utf-8"), flags=re.DOTALL
+    )
+    readme.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
