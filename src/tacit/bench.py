@@ -17,7 +17,8 @@ import numpy as np
 
 from tacit.errors import TacitError, nearest
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.executors import choose_executor, cohort_training, spread
+from tacit.federated.executors import choose_executor, cohort_training
+from tacit.federated.lanes import lay_out, memory_mb, plan
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import next_word_loss
 from tacit.models import ModelConfig, language_model
@@ -79,12 +80,14 @@ def measure(
     chosen = choose_executor(executor)  # type: ignore[arg-type]
     train = cohort_training(next_word_loss(model), ClientConfig(lr=0.1), rule, 0.0, chosen)
     params = model.init(jax.random.key(0))
-    cohort = jax.tree.map(jnp.asarray, spread(random_cohort(work), len(jax.local_devices())))
+    cohort = random_cohort(work)
+    layout = plan(cohort, params, len(jax.local_devices()), chosen == "vmap", memory_mb(0))
+    lanes = jax.tree.map(jnp.asarray, lay_out(cohort, layout))
     apply = jax.jit(lambda w, message: jax.tree.map(jnp.subtract, w, rule.combine(w, message)))
 
     def one(params: Any) -> Any:
         return jax.block_until_ready(
-            apply(params, train(params, cohort, jnp.float32(0.1), jax.random.key(1))[0])
+            apply(params, train(params, lanes, jnp.float32(0.1), jax.random.key(1))[0])
         )
 
     one(params)

@@ -38,7 +38,7 @@ class TrainingConfig:
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
     checkpoint_every: int = number(1, 1)
     executor: Literal["auto", "vmap", "map", "slow"] = "auto"
-    chunk_mb: int = number(2048, 1)  # memory for the clients that train at the same time
+    chunk_mb: int = number(0, 0)  # memory for clients that train side by side; 0: a third of the device's
 
 
 @dataclass(frozen=True)

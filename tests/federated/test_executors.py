@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import reference
 from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation, total
-from tacit.federated.executors import choose_executor, chunks, client_message, cohort_training, spread
-from tacit.federated.local import ClientConfig
+from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
+from tacit.federated.executors import choose_executor, client_message, cohort_training
+from tacit.federated.lanes import Plan, lay_out, plan
+from tacit.federated.local import ClientConfig, Progress
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, text_cohort
 from tacit.federated.sampling import SamplingConfig
@@ -72,7 +73,8 @@ def test_every_rule_says_what_the_judge_says(executor, devices, judged, monkeypa
     monkeypatch.setattr(jax, "local_devices", lambda: jax.devices()[:devices])
     rule = all_rules()
     fast = cohort_training(worlds.LOSS, CLIENT, rule, 0.05, executor)
-    found, told = fast(worlds.START, spread(cohort(), devices), jnp.float32(CLIENT.lr), KEY)
+    lanes = lay_out(cohort(), Plan(devices, 0) if executor == "map" else Plan(2, 3))  # several clients a lane
+    found, told = fast(worlds.START, lanes, jnp.float32(CLIENT.lr), KEY)
     gradients = jax.jit(rule.combine)(worlds.START, found)
     for name in RULES:
         same(gradients[name], judged[0][name], name=name)
@@ -86,83 +88,98 @@ def vmapped():
     return rule, cohort_training(worlds.LOSS, CLIENT, rule, 0.05, "vmap")
 
 
-def run(train, parts):
-    lr = jnp.float32(CLIENT.lr)
-    sums = [train(worlds.START, spread(p, len(jax.local_devices())), lr, KEY) for p in parts]
-    return total(jax.tree.map(lambda *x: jnp.stack(x), *sums))
+def run(train, people, lanes=2, segment=3):
+    return train(worlds.START, lay_out(people, Plan(lanes, segment)), jnp.float32(CLIENT.lr), KEY)
 
 
-def test_chunks_add_up_to_the_whole(vmapped):
+@pytest.mark.parametrize(("lanes", "segment"), [(2, 1), (4, 2), (6, 8)])
+def test_how_a_cohort_is_laid_out_does_not_matter(vmapped, lanes, segment):
     rule, train = vmapped
-    whole, report = run(train, [cohort()])
-    parts = chunks(cohort(), worlds.START, 0, "vmap")  # no memory at all: as many clients as devices
-    assert {len(p.ids) for p in parts} <= {1, len(jax.local_devices())}
-    assert sorted(np.concatenate([p.ids for p in parts]).tolist()) == [0, 1, 2, 3, 4]
-    found, told = run(train, parts)
+    whole, report = run(train, cohort())
+    found, told = run(train, cohort(), lanes, segment)
     same(rule.combine(worlds.START, found), rule.combine(worlds.START, whole))
     same(told, report)
-    assert len(chunks(cohort(), worlds.START, 100, "vmap")) == 1
-    assert len(chunks(cohort(), worlds.START, 0, "map")) == 1
 
 
 def test_the_order_of_clients_does_not_matter(vmapped):
     rule, train = vmapped
-    message, report = run(train, [cohort()])
+    message, report = run(train, cohort())
     order = np.array([3, 1, 4, 0, 2])
     shuffled = jax.tree.map(lambda a: np.asarray(a)[order], cohort())
-    found, told = run(train, [shuffled])
+    found, told = run(train, shuffled)
     same(rule.combine(worlds.START, found), rule.combine(worlds.START, message))
     same(told, report)
 
 
 def test_a_client_that_drops_out_leaves_no_trace(vmapped):
     rule, train = vmapped
-    message, _ = run(train, [cohort()])
+    message, _ = run(train, cohort())
     poisoned = cohort()
     poisoned.batches.x[2] = np.nan
-    found, _ = run(train, [poisoned])
+    found, _ = run(train, poisoned)
     same(rule.combine(worlds.START, found), rule.combine(worlds.START, message))
-    nobody, report = run(train, [cohort(present=[False] * 5)])
+    nobody, report = run(train, cohort(present=[False] * 5))
     assert float(report.clients) == 0 == float(report.words)
     assert all(np.all(np.isfinite(x)) for x in jax.tree.leaves(rule.combine(worlds.START, nobody)))
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 4))
-def test_spread_deals_everybody_exactly_once(steps, devices):
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=9),
+    st.integers(1, 4),
+    st.integers(0, 5),
+)
+def test_every_step_of_everybody_present_has_one_place(people, lanes, segment):
+    steps, present = (np.array(x) for x in zip(*people, strict=True))
     clients = len(steps)
     small = worlds.labelled_cohort(ClientConfig(batch=2), ids=np.arange(clients) % 5)._replace(
-        ids=np.arange(clients, dtype=np.int32), steps=np.array(steps, np.int32)
+        ids=np.arange(clients, dtype=np.int32), steps=steps.astype(np.int32), present=present
     )
-    dealt = spread(small, devices)
-    assert len(dealt.ids) % devices == 0 and len(dealt.ids) < clients + devices
-    assert all(len(leaf) == len(dealt.ids) for leaf in jax.tree.leaves(dealt))
-    assert sorted(dealt.ids[dealt.present].tolist()) == list(range(clients))
-    assert (dealt.steps[~dealt.present] == 0).all()
-    here = dealt.ids[dealt.present]
-    np.testing.assert_array_equal(dealt.steps[dealt.present], small.steps[here])
-    np.testing.assert_array_equal(dealt.batches.x[dealt.present], small.batches.x[here])
-    load = dealt.steps.reshape(devices, -1).sum(axis=1)
-    assert load.max() - load.min() <= max(steps)  # there and back again is nearly even
+    numbered = np.arange(clients)[:, None] * 100 + np.arange(10)  # a batch's place in the cohort
+    laid = lay_out(small._replace(batches=numbered), Plan(lanes, segment))
+    seen, ended = {}, []
+    for k in range(lanes):  # walk along a lane as the program does
+        for s in range(len(laid.ids)):
+            who, first, count = int(laid.ids[s, k]), int(laid.first[s, k]), int(laid.steps[s, k])
+            if count:
+                assert first == len(seen.get((k, who), [])), "a client goes on where it stopped"
+                seen.setdefault((k, who), []).extend(laid.batches[s, k, :count].tolist())
+            if laid.ends[s, k]:
+                ended.append(who)
+                assert len(seen.get((k, who), [])) == steps[who]
+    assert sorted(ended) == np.flatnonzero(present).tolist()
+    made = sorted(b for batches in seen.values() for b in batches)
+    assert made == sorted(c * 100 + i for c in range(clients) if present[c] for i in range(steps[c]))
+    busy = (laid.steps > 0).sum(axis=0)
+    if segment:
+        longest = int(np.max(-(-steps // segment)[present], initial=1))
+        assert busy.max() - busy.min() <= longest  # longest first, always to the emptiest lane
+
+
+def test_plans():
+    even = worlds.labelled_cohort(ClientConfig(batch=1))._replace(steps=np.full(5, 6, np.int32))
+    assert plan(even, worlds.START, 1, True, 100) == Plan(5, 6)  # alike: side by side, nobody waits
+    assert plan(even, worlds.START, 2, True, 100).lanes == 6  # a multiple of the devices
+    assert plan(even, worlds.START, 2, True, 0).lanes == 2  # no memory: one each
+    assert plan(even, worlds.START, 2, False, 100) == Plan(2, 0)
+    one_large = even._replace(steps=np.array([2, 40, 3, 2, 4], np.int32))
+    assert plan(one_large, worlds.START, 1, True, 100).lanes == 2  # four small ones beside the large one
 
 
 def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     """Paper 2, equation 11: what the client sends is θ_k + β N(0, 1); norms are of the noisy update."""
-    beta, client = 0.2, ClientConfig(batch=0, lr=0.0)  # no learning: the update is the noise
+    beta = 0.2
     start = {"weight": jnp.zeros((60, 50)), "bias": jnp.zeros(50)}
 
-    def loss(params, batch, key):
-        return jnp.sum(params["weight"]) + jnp.sum(params["bias"]), jnp.int32(1)
-
-    say = jax.jit(client_message(loss, client, aggregation(AggregationConfig(rule="attentive")), beta, True))
-    one = jax.tree.map(lambda a: a[0], worlds.labelled_cohort(client))
-    layers, report = say(start, one, jnp.float32(0), KEY)
+    say = jax.jit(client_message(aggregation(AggregationConfig(rule="attentive")), beta))
+    idle = Progress(start, (), jnp.float32(0), jnp.int32(0), jnp.int32(0))
+    layers, report = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 0))
     bias, weight = (np.asarray(layer.values[0]) for layer in layers)  # leaves in the order of their names
     assert weight.std() == pytest.approx(beta, rel=4.5 / np.sqrt(2 * 3000))
     assert abs(weight.mean()) < 4.5 * beta / np.sqrt(3000)
     assert float(layers[1].peak) == pytest.approx(np.sqrt(np.sum(weight**2)), rel=1e-5)
     assert float(layers[0].peak) == pytest.approx(np.sqrt(np.sum(bias**2)), rel=1e-5)
     assert float(report.norm) == 0  # the report is of the training, not of the noise
-    again = say(start, one._replace(ids=jnp.int32(1)), jnp.float32(0), KEY)[0]
+    again = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 1))[0]
     assert abs(np.corrcoef(np.ravel(again[1].values[0]), weight.ravel())[0, 1]) < 0.1
     assert not np.allclose(weight[0, :50], bias)
 
@@ -186,6 +203,7 @@ def test_a_language_model_with_dropout_trains_as_the_judge_does():
     judged = slow_training(loss, client, rule, 0.0)(params, people, lr, KEY)
     for executor in ("map", "vmap"):
         fast = cohort_training(loss, client, rule, 0.0, executor)
-        found = fast(params, spread(people, len(jax.local_devices())), lr, KEY)
+        layout = Plan(len(jax.local_devices()), 0 if executor == "map" else 2)
+        found = fast(params, lay_out(people, layout), lr, KEY)
         same(found, judged)
         assert float(trees.norm(found[0][0])) > 0.01

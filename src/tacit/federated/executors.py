@@ -1,9 +1,9 @@
 """Train a whole cohort in one compiled program.
 
-Two ways inside a device: `map`, one client after another, each looping just as long as it has steps,
-adding its message to a running sum (CPU); and `vmap`, all clients of a chunk side by side (accelerators).
-Outside, the cohort is spread over all devices, each sums its share, and the shares are added in a fixed
-order, so that a run repeated is a run repeated bit by bit. Only the sum of messages leaves the program.
+The cohort comes in lanes (`lanes`). Inside a device lanes go side by side (`vmap`, accelerators), or there is
+one lane and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are
+spread over all local devices, each device sums its share, and the shares are added in a fixed order, so that a
+run repeated is a run repeated bit by bit. Only the sum of messages leaves the program.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, Message, neutral, total
-from tacit.federated.local import ClientConfig, Cohort, local_training
+from tacit.federated.lanes import Lanes
+from tacit.federated.local import ClientConfig, Progress, local_training
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
-from tacit.text.packed import bucket
 
 Executor = Literal["auto", "vmap", "map", "slow"]
 
@@ -37,7 +37,7 @@ class Report(NamedTuple):
     norm: Array  # of the norms of their updates
 
 
-CohortTraining = Callable[[Params, Cohort, Array, Array], tuple[Message, Report]]
+CohortTraining = Callable[[Params, Any, Array, Array], tuple[Message, Report]]
 
 
 def choose_executor(executor: Executor) -> Executor:
@@ -45,22 +45,16 @@ def choose_executor(executor: Executor) -> Executor:
     return executor if executor != "auto" else "map" if jax.default_backend() == "cpu" else "vmap"
 
 
-def client_message(
-    loss: Loss, client: ClientConfig, rule: Aggregation, noise: float, dynamic: bool
-) -> Callable[[Params, Cohort, Array, Array], tuple[Message, Report]]:
-    """One client's whole part of a round: train, add the papers' β-noise to what is sent, say the message."""
-    train = local_training(loss, client, dynamic)
+def client_message(rule: Aggregation, noise: float) -> Callable[..., tuple[Message, Report]]:
+    """What a client says when it has trained: the papers' β-noise on its update, then the rule's message."""
 
-    def say(params: Params, one: Cohort, lr: Array, key: Array) -> tuple[Message, Report]:
-        key = jax.random.fold_in(key, one.ids)
-        update = train(params, one, lr, key)
-        delta = update.delta
+    def say(params: Params, trained: Progress, weight: Array, key: Array) -> tuple[Message, Report]:
+        update = trees.subtract(trained.w, params)
+        report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
         if noise:  # before any score is computed: the server sees nothing else
-            drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), delta)
-            delta = trees.add(delta, trees.scale(noise, drawn))
-        message = rule.message(params, delta, one.weight)
-        report = Report(update.loss, update.steps, update.words, jnp.int32(1), trees.norm(update.delta))
-        return trees.where(one.present, (message, report), (neutral(message), neutral(report)))
+            drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), update)
+            update = trees.add(update, trees.scale(noise, drawn))
+        return rule.message(params, update, weight), report
 
     return say
 
@@ -68,48 +62,75 @@ def client_message(
 def cohort_training(
     loss: Loss, client: ClientConfig, rule: Aggregation, noise: float, executor: Executor
 ) -> CohortTraining:
-    """The compiled program: (w_t, cohort, learning rate, round key) to the sum of messages and a report.
+    """The compiled program: (w_t, cohort in lanes, learning rate, round key) to the sum of messages and a report.
 
-    The cohort's clients must be a multiple of the number of local devices (`spread` sees to it).
+    The number of lanes must be a multiple of the number of local devices; `map` wants one lane a device.
     """
     side_by_side = choose_executor(executor) == "vmap"
-    say = client_message(loss, client, rule, noise, dynamic=not side_by_side)
+    begin, step = local_training(loss, client)
+    say = client_message(rule, noise)
 
-    def share(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[Message, Report]:
-        """The clients of one device."""
+    def segment(params: Params, state: Progress, one: Lanes, lr: Array, key: Array) -> tuple[Progress, Any]:
+        """One lane, one segment: go on with a client, or begin one; its message, if it ends."""
+        key = jax.random.fold_in(key, one.ids)
+        state = trees.where(one.first == 0, begin(params), state)
+
+        def next_step(i: Array, state: Progress) -> Progress:
+            batch = jax.tree.map(lambda a: a[i], one.batches)
+            return step(params, state, batch, one.scale, lr, jax.random.fold_in(key, one.first + i))
+
+        def masked(i: Array, state: Progress) -> Progress:
+            return trees.where(i < one.steps, next_step(i, state), state)
+
+        if side_by_side:  # all lanes make the same number of steps
+            state = jax.lax.fori_loop(0, jax.tree.leaves(one.batches)[0].shape[0], masked, state)
+        else:
+            state = jax.lax.fori_loop(0, one.steps, next_step, state)
+        said = say(params, state, one.weight, key)
+        return state, trees.where(one.ends, said, neutral(said))
+
+    def share(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[Message, Report]:
+        """The lanes of one device, segment after segment, with a running sum of what is said."""
+
+        def go_on(carry: tuple[Progress, Any], now: Lanes) -> tuple[tuple[Progress, Any], None]:
+            states, running = carry
+            if side_by_side:
+                states, said = jax.vmap(segment, (None, 0, 0, None, None))(params, states, now, lr, key)
+                said = total(said)
+            else:
+                only = jax.tree.map(lambda a: a[0], now)
+                states, said = segment(params, states, only, lr, key)
+            both = jax.tree.map(lambda a, b: jnp.stack([a, b]), running, said)
+            return (states, total(both)), None
+
+        blank = begin(params)
+        one = jax.tree.map(lambda a: a[0, 0], lanes)
+        shapes = jax.eval_shape(segment, params, blank, one, lr, key)[1]
+        nothing = neutral(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
         if side_by_side:
-            return total(jax.vmap(say, (None, 0, None, None))(params, cohort, lr, key))
+            width = lanes.ids.shape[1]
+            blank = jax.tree.map(lambda a: jnp.broadcast_to(a, (width, *jnp.shape(a))), blank)
+        return jax.lax.scan(go_on, (blank, nothing), lanes)[0][1]
 
-        def add(running: tuple[Message, Report], one: Cohort) -> tuple[tuple[Message, Report], None]:
-            both = jax.tree.map(lambda a, b: jnp.stack([a, b]), running, say(params, one, lr, key))
-            return total(both), None
-
-        first = jax.tree.map(lambda a: a[0], cohort)
-        blank = jax.eval_shape(say, params, first, lr, key)
-        start = neutral(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), blank))
-        return jax.lax.scan(add, start, cohort)[0]
-
-    devices = jax.local_devices()
-    if len(devices) == 1:
+    if len(jax.local_devices()) == 1:
         return jax.jit(share)
 
-    def shares(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[Message, Report]:
-        mine = share(params, cohort, lr, key)
-        return total(jax.lax.all_gather(mine, "clients"))
+    def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[Message, Report]:
+        return total(jax.lax.all_gather(share(params, lanes, lr, key), "lanes"))
 
-    whole, split = PartitionSpec(), PartitionSpec("clients")
-    spread_out = jax.shard_map(
+    whole, split = PartitionSpec(), PartitionSpec(None, "lanes")
+    over_devices = jax.shard_map(
         shares,
         mesh=_mesh(),
         in_specs=(whole, split, whole, whole),
         out_specs=whole,
         check_vma=False,
     )
-    return jax.jit(spread_out)
+    return jax.jit(over_devices)
 
 
 def _mesh() -> Mesh:
-    return Mesh(np.array(jax.local_devices()), ("clients",))
+    return Mesh(np.array(jax.local_devices()), ("lanes",))
 
 
 def everywhere(tree: Any) -> Any:
@@ -118,45 +139,3 @@ def everywhere(tree: Any) -> Any:
     if len(jax.local_devices()) == 1:
         return tree
     return jax.device_put(tree, NamedSharding(_mesh(), PartitionSpec()))
-
-
-def spread(cohort: Cohort, devices: int) -> Cohort:
-    """The same cohort with clients dealt to devices by work, and padded to a multiple of their number.
-
-    Clients are sorted by steps and dealt like cards, so that no device waits long for another.
-    """
-    clients = len(cohort.ids)
-    each = -(-clients // devices)
-    ranked = np.argsort(-np.asarray(cohort.steps), kind="stable")
-    ranked = np.concatenate([ranked, np.full(each * devices - clients, -1)])
-    dealt = ranked.reshape(each, devices).copy()
-    dealt[1::2] = dealt[1::2, ::-1]  # there and back again
-    order = dealt.T.ravel()
-    picked = jax.tree.map(lambda a: np.asarray(a)[order], cohort)
-    missing = order < 0
-    return picked._replace(
-        steps=np.where(missing, 0, picked.steps).astype(np.int32), present=picked.present & ~missing
-    )
-
-
-def chunks(cohort: Cohort, params: Params, budget_mb: int, executor: Executor) -> list[Cohort]:
-    """Cut a cohort so that the clients trained side by side fit the memory budget.
-
-    One after another (`map`) needs no cut. Clients of like work share a chunk, so that few wait masked.
-    """
-    clients = len(cohort.ids)
-    if choose_executor(executor) != "vmap":
-        return [cohort]
-    copies = 5 * 4 * trees.size(params)  # weights, gradient, momentum, update, message, in float32
-    per_client = copies + sum(np.asarray(a[0]).nbytes for a in jax.tree.leaves(cohort.batches))
-    room = budget_mb * 2**20 * len(jax.local_devices())
-    size = max(len(jax.local_devices()), int(room // per_client))
-    if size >= clients:
-        return [cohort]
-    ranked = np.argsort(-np.asarray(cohort.steps), kind="stable")
-    cut = []
-    for part in np.array_split(ranked, -(-clients // size)):
-        chunk = jax.tree.map(lambda a, part=part: np.asarray(a)[part], cohort)
-        longest = bucket(int(chunk.steps.max(initial=1)))  # nobody of this chunk needs the others' steps
-        cut.append(chunk._replace(batches=jax.tree.map(lambda a, n=longest: a[:, :n], chunk.batches)))
-    return cut

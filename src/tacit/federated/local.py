@@ -54,57 +54,52 @@ class Cohort(NamedTuple):
     present: Any  # [clients] bool: reports back
 
 
-class Update(NamedTuple):
-    """What a client sends, before aggregation makes its message."""
+class Progress(NamedTuple):
+    """A client in the middle of its training."""
 
-    delta: Params  # w − w_t
+    w: Params
+    z: Params  # momentum; empty where there is none
     loss: Array  # sum over steps of the batch loss
-    steps: Array  # how many steps were made
-    words: Array  # how many predictions were trained on
+    steps: Array  # made so far
+    words: Array  # predictions trained on
 
 
-LocalTraining = Callable[..., Update]
+class LocalTraining(NamedTuple):
+    """Local training as a beginning and a step; whoever executes it decides how steps follow one another."""
+
+    begin: Callable[[Params], Progress]  # w_t → …
+    step: Callable[..., Progress]  # (w_t, progress, batch, scale of the objective, η, key) → …
 
 
-def local_training(loss: Loss, client: ClientConfig, dynamic: bool) -> LocalTraining:
-    """The local training of one client as a pure function of (w_t, client's slice of a cohort, η, key).
+def local_training(loss: Loss, client: ClientConfig) -> LocalTraining:
+    """The local training that a configuration describes.
 
-    `dynamic`: loop just as long as this client has steps (one client after another); otherwise loop over
-    all steps with the finished ones masked, which is what a program that trains clients side by side needs.
+    >>> import jax.numpy as jnp
+    >>> bowl = lambda w, batch, key: (0.5 * jnp.sum((w - batch) ** 2), jnp.int32(1))
+    >>> begin, step = local_training(bowl, ClientConfig())
+    >>> w = jnp.zeros(2)
+    >>> step(w, begin(w), jnp.ones(2), 1.0, 0.5, None).w.tolist()
+    [0.5, 0.5]
     """
 
-    def train(start: Params, one: Cohort, lr: Array, key: Array) -> Update:
-        def objective(w: Params, batch: Any, key: Array) -> tuple[Array, tuple[Array, Array]]:
-            value, count = loss(w, batch, key)
-            return one.scale * value, (value, count)
-
-        gradient = jax.grad(objective, has_aux=True)
-
-        def step(i: Array, state: tuple[Params, Params, Array, Array]) -> tuple[Params, Params, Array, Array]:
-            w, z, total, words = state
-            batch = jax.tree.map(lambda a: a[i], one.batches)
-            g, (value, count) = gradient(w, batch, jax.random.fold_in(key, i))
-            if client.prox:
-                g = jax.tree.map(lambda a, x, x0: a + client.prox * (x - x0), g, w, start)
-            if client.clip:
-                g = trees.scale(jnp.minimum(1.0, client.clip / jnp.maximum(trees.norm(g), 1e-12)), g)
-            if client.momentum:
-                z = g = jax.tree.map(lambda a, b: client.momentum * a + b, z, g)
-            moved = jax.tree.map(lambda x, a: x - lr * a, w, g)
-            return moved, z, total + value, words + count
-
-        def masked(
-            i: Array, state: tuple[Params, Params, Array, Array]
-        ) -> tuple[Params, Params, Array, Array]:
-            return trees.where(i < one.steps, step(i, state), state)
-
+    def begin(start: Params) -> Progress:
         z = trees.zeros_like(start) if client.momentum else ()
-        longest = jax.tree.leaves(one.batches)[0].shape[0]
-        state = (start, z, jnp.float32(0), jnp.int32(0))
-        if dynamic:
-            w, _, total, words = jax.lax.fori_loop(0, one.steps, step, state)
-        else:
-            w, _, total, words = jax.lax.fori_loop(0, longest, masked, state)
-        return Update(trees.subtract(w, start), total, one.steps, words)
+        return Progress(start, z, jnp.float32(0), jnp.int32(0), jnp.int32(0))
 
-    return train
+    def step(start: Params, now: Progress, batch: Any, scale: Array, lr: Array, key: Array) -> Progress:
+        def objective(w: Params) -> tuple[Array, tuple[Array, Array]]:
+            value, count = loss(w, batch, key)
+            return scale * value, (value, count)
+
+        g, (value, count) = jax.grad(objective, has_aux=True)(now.w)
+        z = now.z
+        if client.prox:
+            g = jax.tree.map(lambda a, x, x0: a + client.prox * (x - x0), g, now.w, start)
+        if client.clip:
+            g = trees.scale(jnp.minimum(1.0, client.clip / jnp.maximum(trees.norm(g), 1e-12)), g)
+        if client.momentum:
+            z = g = jax.tree.map(lambda a, b: client.momentum * a + b, z, g)
+        w = jax.tree.map(lambda x, a: x - lr * a, now.w, g)
+        return Progress(w, z, now.loss + value, now.steps + 1, now.words + count)
+
+    return LocalTraining(begin, step)

@@ -10,6 +10,7 @@ still train the present one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -19,18 +20,17 @@ from jax import Array
 
 from tacit.errors import TacitError
 from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation, total
+from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation
 from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
 from tacit.federated.executors import (
     CohortTraining,
     Executor,
     Report,
     choose_executor,
-    chunks,
     cohort_training,
     everywhere,
-    spread,
 )
+from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import Loss
 from tacit.federated.sampling import SamplingConfig, choose, cohort_size
@@ -109,7 +109,7 @@ def federation(
     seed: int,
     rounds: int,
     executor: Executor = "auto",
-    chunk_mb: int = 2048,
+    chunk_mb: int = 0,
 ) -> Trainer:
     """Federated training as a trainer. `cohort_of(t)` gives the clients of round t with their batches."""
     client, server = algorithm.client, algorithm.server
@@ -121,31 +121,37 @@ def federation(
     else:
         train = cohort_training(loss, client, rule, noise, executor)
     finish = server_step(rule, server)
-    add = jax.jit(lambda *parts: total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)))
-    ahead: dict[int, Cohort] = {}
-    devices = len(jax.local_devices())
+    ahead: dict[int, Any] = {}
+
+    @cache
+    def layout() -> Plan:
+        """From the first cohort, whichever round is asked for first: a resumed run lays out the same."""
+        shapes = jax.eval_shape(init, jax.random.key(0))
+        return plan(cohort_of(0), shapes, len(jax.local_devices()), executor == "vmap", memory_mb(chunk_mb))
+
+    def ready(t: int) -> tuple[Cohort, Any]:
+        cohort = cohort_of(t)
+        return cohort, cohort if executor == "slow" else lay_out(cohort, layout())
 
     def start(key: Array) -> ServerState:
         params = init(key)
         return ServerState(params, server_optimiser(server).init(params))
 
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
-        cohort = ahead.pop(t, None) or cohort_of(t)
+        cohort, laid = ahead.pop(t, None) or ready(t)
         key = jax.random.fold_in(jax.random.key(seed), t)
         lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
         if not np.any(cohort.present):
             nothing = {"loss": float("nan"), "clients": 0, "dropped": len(cohort.ids)}
             return state, nothing | {"steps": 0, "words": 0, "update_norm": 0.0, "lr": lr}
-        parts = chunks(cohort, state.params, chunk_mb, executor)
         if executor != "slow":
-            parts, state = [spread(part, devices) for part in parts], everywhere(state)
-        sums = [train(state.params, part, jnp.float32(lr), key) for part in parts]
-        message, report = sums[0] if len(sums) == 1 else add(*sums)
+            state = everywhere(state)
+        message, report = train(state.params, laid, jnp.float32(lr), key)
         factor = rate(server.schedule, server.warmup, t, rounds)
         state, finite = finish(state, message, report, jnp.float32(factor))
         if t + 1 < rounds:
             ahead.clear()
-            ahead[t + 1] = cohort_of(t + 1)  # while the devices are busy
+            ahead[t + 1] = ready(t + 1)  # while the devices are busy
         facts = _facts(report, cohort, lr)
         if not (bool(finite) and np.isfinite(facts["loss"])):
             raise TacitError(
@@ -178,7 +184,7 @@ def text_federation(
     seed: int,
     rounds: int,
     executor: Executor = "auto",
-    chunk_mb: int = 2048,
+    chunk_mb: int = 0,
 ) -> Trainer:
     """Federated training of a language model on clients' text."""
     cohort_size(algorithm.sampling, len(clients))  # refuse a cohort larger than the population at once

@@ -1,0 +1,123 @@
+"""Lay a cohort out in lanes, so that clients of very different size keep a device busy.
+
+Clients train side by side, one in each lane; a lane that has finished a client takes the next. Time is cut
+into segments of a few steps: a client begins and ends at the edge of a segment, and only there is its message
+said and added, so that neither a small client nor its message costs a large one's time. Memory is that of the
+lanes, whatever the size of the cohort. On a CPU a lane is a core, and a segment is a whole client.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tacit.federated.local import Cohort
+from tacit.federated.trees import size
+from tacit.models.base import Params
+from tacit.text.packed import bucket
+
+
+class Lanes(NamedTuple):
+    """A cohort by segment and lane. Nothing is trained where `steps` is 0."""
+
+    ids: Any  # [segments, lanes] int32: whose segment it is
+    batches: Any  # tree of [segments, lanes, steps, …]
+    first: Any  # [segments, lanes] int32: the client's own number of the segment's first step
+    steps: Any  # [segments, lanes] int32: real steps in it
+    scale: Any  # [segments, lanes] float32: factor on the client's objective
+    weight: Any  # [segments, lanes] float32
+    ends: Any  # [segments, lanes] bool: the client is done, and says its message
+
+
+class Plan(NamedTuple):
+    """How a run's cohorts are laid out; fixed for a run, so that sums are always made in the same order."""
+
+    lanes: int
+    segment: int  # steps in a segment; 0: a whole client
+
+
+def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memory_mb: int) -> Plan:
+    """Lanes and segments for cohorts like this one.
+
+    One after another: a lane for each device. Side by side: as many lanes as keep the largest client company
+    (more would only wait for it), as far as memory goes, and the segment that wastes least.
+    """
+    if not side_by_side:
+        return Plan(devices, 0)
+    steps = np.maximum(1, np.asarray(cohort.steps)[np.asarray(cohort.present)])
+    if len(steps) == 0:
+        return Plan(devices, 0)
+    lengths = np.unique(
+        [min(bucket(k), int(steps.max())) for k in (4, 6, 8, 12, 16, 24, 32, 48, 64, int(steps.max()))]
+    )
+    # a segment costs its steps, real or not, and about one more for the message at its end
+    cost = [(np.sum(-(-steps // k)) * (k + 1), -k) for k in lengths]
+    segment = int(lengths[int(np.argmin([c[0] for c in cost]))])
+    segments = -(-steps // segment)
+    lanes = min(
+        bucket(int(-(-segments.sum() // segments.max()))),
+        len(steps),
+        _room(cohort, params, devices, memory_mb),
+    )
+    return Plan(-(-max(1, lanes) // devices) * devices, segment)
+
+
+def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
+    """Lanes that fit the memory: copies of the model, and the scores over the vocabulary with their gradient."""
+    batch = jax.tree.leaves(cohort.batches)[0]
+    cells = int(np.prod(batch.shape[2:4])) if batch.ndim > 3 else batch.shape[2]
+    widest = max(max(leaf.shape, default=1) for leaf in jax.tree.leaves(params))
+    each = 4 * (6 * size(params) + 3 * cells * widest)
+    return max(1, memory_mb * 2**20 // each) * devices
+
+
+def memory_mb(given: int) -> int:
+    """The memory for lanes: what was given, else a third of an accelerator's, else 2 GB."""
+    if given:
+        return given
+    limit = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0)
+    return int(limit / 3 / 2**20) if limit else 2048
+
+
+def lay_out(cohort: Cohort, plan: Plan) -> Lanes:
+    """Put clients into lanes, the longest first, each into the lane that has least to do.
+
+    Clients that drop out are not trained at all: nobody would hear of it.
+    """
+    steps = np.where(cohort.present, cohort.steps, 0)
+    clients = np.flatnonzero(cohort.present)
+    length = plan.segment or bucket(int(steps.max(initial=1)))
+    segments = np.maximum(1, -(-steps // length))  # a client without a step still says that it is there
+    lane, begin = np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64)
+    loads = [(0, k) for k in range(plan.lanes)]
+    for c in clients[np.argsort(-segments[clients], kind="stable")].tolist():
+        load, k = heapq.heappop(loads)
+        lane[c], begin[c] = k, load
+        heapq.heappush(loads, (load + int(segments[c]), k))
+    total = bucket(max(1, max(load for load, _ in loads)))
+    who = np.zeros((total, plan.lanes), np.int64)
+    nth = np.full((total, plan.lanes), -1, np.int64)  # which of its client's segments; −1: nobody's
+    times = segments[clients]
+    owner = np.repeat(clients, times)
+    order = np.arange(len(owner)) - np.repeat(np.cumsum(times) - times, times)
+    who[begin[owner] + order, lane[owner]], nth[begin[owner] + order, lane[owner]] = owner, order
+    busy = nth >= 0
+    first = np.where(busy, nth * length, 0)
+    left = np.where(busy, np.clip(steps[who] - first, 0, length), 0)
+
+    def cut(a: np.ndarray) -> np.ndarray:
+        within = np.minimum(first[..., None] + np.arange(length), a.shape[1] - 1)  # [segments, lanes, steps]
+        return a[who[..., None], within]
+
+    return Lanes(
+        ids=np.asarray(cohort.ids)[who].astype(np.int32),
+        batches=jax.tree.map(lambda a: cut(np.asarray(a)), cohort.batches),
+        first=first.astype(np.int32),
+        steps=left.astype(np.int32),
+        scale=np.asarray(cohort.scale)[who].astype(np.float32),
+        weight=np.asarray(cohort.weight)[who].astype(np.float32),
+        ends=busy & (nth == segments[who] - 1),
+    )
