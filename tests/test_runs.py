@@ -281,7 +281,7 @@ def test_a_longer_run_goes_on_as_if_it_had_been_long_from_the_start(tmp_path: Pa
 @pytest.mark.parametrize(
     ("more", "key"),
     [
-        (["client.lr=0.5"], "client.lr = 2.0, now 0.5"),
+        (["client.lr=0.5"], "client.lr = 4.0, now 0.5"),
         (["seed=1"], "seed = 0, now 1"),
         (["text.vocabulary=21"], "text.vocabulary = 20, now 21"),
         (["training.rounds=2"], "training.rounds = 3, now 2"),

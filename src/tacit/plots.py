@@ -64,6 +64,7 @@ def curves(
             axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=_plain(name))
         if log:
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
             axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         if percent:
