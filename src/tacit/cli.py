@@ -208,7 +208,7 @@ def predict(
 @app.command()
 def bench(
     workload: Annotated[
-        list[str] | None, typer.Option("--workload", help="small, gboard, paper; may be repeated.")
+        list[str] | None, typer.Option("--workload", help="small, gboard, paper, ragged; may be repeated.")
     ] = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
@@ -238,16 +238,20 @@ def bench(
     if as_json:
         _print_json(found)
         return
-    rows = [["workload", "clients", "steps", "executor", "devices", "ms per client-step", "words per second"]]
+    header = ["workload", "clients", "executor", "devices", "ms per client-step", "words per second"]
+    rows = [[*header, "useful", "of matrix rate", "of copy rate", "peak MB"]]
     rows += [
         [
             r["workload"],
             str(r["clients"]),
-            str(r["steps"]),
             r["executor"],
             f"{r['devices']} × {r['device']}",
             f"{r['ms_per_client_step']:.3f}",
             f"{r['tokens_per_s']:,.0f}",
+            f"{r['useful_share']:.0%}",
+            f"{r['matrix_share']:.0%}",
+            f"{r['copy_share']:.0%}",
+            f"{r['peak_memory_mb']:,.0f}",
         ]
         for r in found
     ]

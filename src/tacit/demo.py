@@ -73,8 +73,8 @@ def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
     """The first sentence of the page."""
     test = facts["test"]
     return (
-        f"{clients} people trained one model in {config.training.rounds} rounds, {config.server.optimiser} on the server; on "
-        f"{test['people']} others it suggests the word they type next first in {test['top1']:.1%} of cases, among "
+        f"{clients} people trained one model in {config.training.rounds} rounds, {config.server.optimiser} on the "
+        f"server; on {test['people']} others it suggests the word they type next first in {test['top1']:.1%} of cases, among "
         f"three in {test['top3']:.1%}."
     )
 
