@@ -237,3 +237,29 @@ def test_whatever_was_set_is_read_back(name: str, lr: float, seed: int) -> None:
     client = dataclasses.replace(Config().client, lr=lr)
     config = dataclasses.replace(Config(), name=name, seed=seed, client=client)
     assert again(config) == config
+
+
+def test_the_fedatt_protocol_keeps_whole_sentences_and_every_word():
+    assert (
+        resolve("fedatt", ["text.protocol=fedatt"]).text.vocabulary,
+        resolve("fedatt").text.vocabulary,
+    ) == (0, 5000)
+    assert resolve("fedatt", ["text.protocol=fedatt"]).text.max_words == 0
+    assert resolve("fedatt", ["text.protocol=fedatt", "text.vocabulary=500"]).text.vocabulary == 500
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        (["server.nesterov=true"], "server.nesterov"),
+        (["server.momentum=0.9", "server.optimiser=adam"], "server.momentum"),
+        (["server.beta1=0.5"], "server.beta1"),
+        (["server.tau=0.1"], "server.tau"),
+        (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform"),
+        (["aggregation.bound=3"], "aggregation.bound"),
+        (["aggregation.form=as-printed"], "aggregation.form"),
+    ],
+)
+def test_a_key_that_would_do_nothing_is_refused(settings, key):
+    with pytest.raises(TacitError, match=f"{key} would do nothing"):
+        resolve("fedavg", settings)

@@ -1,7 +1,7 @@
 """How fast a cohort trains here: the workloads of the benchmarks, timed.
 
-A workload is one round: m clients × S local SGD steps of B full rows of T words, tied GRU with embedding and
-hidden size D over V words, averaged. `ragged` is a cohort of the built-in typists instead, with clients and
+A workload is one round of FedAvg on a tied GRU: so many clients, each making so many SGD steps on batches that
+are full to the last cell. `ragged` is a cohort of the built-in typists instead, with clients and
 sentences of all sizes. The time is the median of several repeats after a warm-up, compilation left out.
 
 Beside the time stands what the device could do: the shares of its measured matrix rate and copy rate that the
@@ -162,7 +162,7 @@ def timed(work: Callable[[], Any], repeats: int) -> float:
 def device_rates(precision: str) -> dict[str, float]:
     """What one device does at best: a large copy (bytes read and written) and a large matrix product."""
     cpu = jax.default_backend() == "cpu"
-    n, floats = (1024, 2**24) if cpu else (8192, 2**30)
+    n, floats = (1024, 2**24) if cpu else (8192, 2**27)
     kind = jnp.bfloat16 if precision == "bfloat16" and not cpu else jnp.float32
     a = jax.random.normal(jax.random.key(0), (n, n), kind)
     x = jax.random.normal(jax.random.key(1), (floats,))

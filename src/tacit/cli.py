@@ -10,14 +10,14 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from tacit import __version__
+from tacit.cli_data import data
 from tacit.errors import TacitError
+from tacit.output import DataOption, JsonOption, print_json, print_table
 
 app = typer.Typer(
     help="Keyboards that learn from what people type without anyone collecting it.",
@@ -27,17 +27,11 @@ app = typer.Typer(
     suggest_commands=False,  # click does already
     rich_markup_mode="rich",
 )
-data = typer.Typer(help="Known public corpora, and numbers about any text.", no_args_is_help=True)
 app.add_typer(data, name="data")
 
 CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
-DataOption = Annotated[
-    Path | None,
-    typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit)."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
 
 
 def _start_jax() -> None:
@@ -47,25 +41,6 @@ def _start_jax() -> None:
     jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
 
 
-def _print_table(rows: list[list[str]], title: str | None = None) -> None:
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name, *cells in zip(*rows, strict=True):
-        numbers = all(cell[:1] in "0123456789-±" for cell in cells)
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
-    for row in rows[1:]:
-        table.add_row(*row)
-    console = Console(highlight=False)
-    if not console.is_terminal:  # a pipe has no width: never break a line there
-        console = Console(highlight=False, width=1000)
-    console.print(table, markup=False)
-
-
-def _print_json(value: Any) -> None:
-    from tacit.files import to_json
-
-    typer.echo(to_json(value))
-
-
 @app.command()
 def train(
     preset: Annotated[
@@ -73,7 +48,9 @@ def train(
     ],
     corpus: CorpusOption = None,
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of every draw.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of training's draws (the typists have typists.seed).")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     set_: Annotated[
@@ -112,7 +89,7 @@ def train(
     report.write(
         out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
     )
-    _print_table(report.comparison([entry]))
+    print_table(report.comparison([entry]))
     typer.echo(f"{out / 'report.html'}")
 
 
@@ -136,7 +113,7 @@ def evaluate(
     _start_jax()
     found = score(run, corpus, data)
     if as_json:
-        _print_json(found)
+        print_json(found)
         return
     shown = {
         "perplexity": f"{found['perplexity']:.2f}",
@@ -153,7 +130,7 @@ def evaluate(
     for name, value in shown.items():
         ci = found["ci95"].get(name)
         rows.append([name, value, half[name].format(ci) if ci is not None and math.isfinite(ci) else ""])
-    _print_table(rows)
+    print_table(rows)
 
 
 @app.command()
@@ -174,11 +151,11 @@ def compare(
     names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
     entries = [report.entry_of(run, name) for run, name in zip(runs, names, strict=True)]
     if as_json:
-        _print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
+        print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
         return
     title = "Tacit: " + ", ".join(names)
     report.write(out, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
-    _print_table(report.comparison(entries))
+    print_table(report.comparison(entries))
     typer.echo(str(out))
 
 
@@ -200,9 +177,9 @@ def predict(
     _start_jax()
     found = guess(run, text, k)
     if as_json:
-        _print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
+        print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
         return
-    _print_table([["word", "probability"], *([w, f"{p:.2%}"] for w, p in found)])
+    print_table([["word", "probability"], *([w, f"{p:.2%}"] for w, p in found)])
 
 
 @app.command()
@@ -236,7 +213,7 @@ def bench(
         with busy(f"timing {name}"):
             found.append(measure(name, precision, executor, repeats))
     if as_json:
-        _print_json(found)
+        print_json(found)
         return
     header = ["workload", "clients", "executor", "devices", "ms per client-step", "words per second"]
     rows = [[*header, "useful", "of matrix rate", "of copy rate", "peak MB"]]
@@ -255,7 +232,7 @@ def bench(
         ]
         for r in found
     ]
-    _print_table(rows)
+    print_table(rows)
 
 
 @app.command()
@@ -269,7 +246,7 @@ def presets() -> None:
     from tacit.config import preset_summary
     from tacit.config import presets as known
 
-    _print_table([["preset", "what"], *([name, preset_summary(name)] for name in known())])
+    print_table([["preset", "what"], *([name, preset_summary(name)] for name in known())])
 
 
 @app.command()
@@ -291,98 +268,17 @@ def demo(
     typer.echo(str(show(out, tuple(set_ or ()))))
 
 
-@data.command("list")
-def data_list(as_json: JsonOption = False) -> None:
-    """Known public corpora: what they are, where they come from, their licences.
-
-    Example:
-
-      tacit data list
-    """
-    import dataclasses
-
-    from tacit.text.catalogue import entries
-
-    if as_json:
-        _print_json([dataclasses.asdict(e) for e in entries()])
-        return
-    rows = [["name", "what", "licence as stated", "source"]]
-    rows.append(
-        ["typists", "the built-in typists: made, not collected", "Apache-2.0, with Tacit", "built in"]
-    )
-    rows += [[e.name, e.what, e.licence, e.source] for e in entries()]
-    _print_table(rows)
-
-
-@data.command("describe")
-def data_describe(
-    corpus: Annotated[str, typer.Argument(help="'typists', a known corpus, or a path.")] = "typists",
-    data: DataOption = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="typists.key=value", help="Settings of the typists.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Numbers about a text: people, words, and how far from IID it is.
-
-    Examples:
-
-      tacit data describe typists --set typists.label_skew=0
-
-      tacit data describe ~/texts.jsonl.gz --json
-    """
-    import dataclasses
-
-    from tacit.config import from_tables, set_key
-    from tacit.progress import busy
-    from tacit.text import statistics
-    from tacit.text.corpus import SplitCorpus
-    from tacit.text.prepare import read_population
-
-    tables: dict[str, Any] = {"text": {"corpus": corpus}}
-    for assignment in set_ or []:
-        set_key(tables, assignment)
-    config = from_tables(tables)
-    with busy("reading"):
-        source = read_population(config.text, config.typists, data)
-        parts = (
-            {"train": source.train, "valid": source.valid, "test": source.test}
-            if isinstance(source, SplitCorpus)
-            else {corpus: source}
-        )
-        found = {name: statistics.describe(part) for name, part in parts.items()}
-    if as_json:
-        values = {name: dataclasses.asdict(s) for name, s in found.items()}
-        _print_json(values if len(values) > 1 else next(iter(values.values())))
-        return
-    for name, s in found.items():
-        _print_table([[name, ""], *map(list, statistics.rows(s))])
-
-
-@data.command("get")
-def data_get(
-    name: Annotated[str, typer.Argument(help="A name of `tacit data list`.")],
-    data: DataOption = None,
-) -> None:
-    """Download a known corpus and check it.
-
-    Example:
-
-      tacit data get ptb --data corpora
-    """
-    from tacit.progress import busy
-    from tacit.text.catalogue import data_directory, get
-
-    with busy(f"fetching {name}"):
-        path = get(name, data_directory(data))
-    typer.echo(str(path))
-
-
 @app.callback(invoke_without_command=True)
 def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
+
+
+_NO_MEMORY = (
+    "out of memory; lower model.hidden, model.embedding or text.vocabulary, client.batch, or sampling.clients "
+    "(on an accelerator also training.chunk_mb)"
+)
 
 
 def _fail(message: str) -> NoReturn:
@@ -401,7 +297,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _fail("interrupted; a run goes on with --resume")
     except MemoryError:
-        _fail("out of memory; lower sampling.clients, client.batch or training.chunk_mb")
+        _fail(_NO_MEMORY)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(2) from None
@@ -410,6 +306,8 @@ def main() -> None:
             if message := error.format_message().strip().rstrip("."):
                 _fail(f"{message}; see `tacit --help`")
             raise SystemExit(0) from None  # a bare `tacit` has shown its help
+        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's way of saying it
+            _fail(_NO_MEMORY)
         if type(error).__name__ == "Exit":
             raise SystemExit(getattr(error, "exit_code", 2)) from None
         if isinstance(error, OSError) and error.strerror:

@@ -38,7 +38,7 @@ class TrainingConfig:
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
     checkpoint_every: int = number(1, 1)
     executor: Literal["auto", "vmap", "map", "slow"] = "auto"
-    chunk_mb: int = number(0, 0)  # memory for clients that train side by side; 0: a third of the device's
+    chunk_mb: int = number(0, 0)  # vmap: memory for the lanes; 0: a third of the device's, or 2 GB
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,39 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
         rest = {k: v for k, v in named.items() if k != "architecture"}
         tables = {**tables, "model": {**dataclasses.asdict(architecture(str(named["architecture"]))), **rest}}
+    text = tables.get("text")
+    if isinstance(text, Mapping) and text.get("protocol") == "fedatt":  # whole sentences, every word
+        tables = {**tables, "text": {"vocabulary": 0, "max_words": 0, **text}}
     config: Config = build(Config, tables)
     check(config.model)
+    _refuse_what_does_nothing(config)
     aggregation(config.aggregation, config.sampling.scheme)  # refuses what it does not know
     return config
+
+
+def _refuse_what_does_nothing(config: Config) -> None:
+    """A key that was set and that nothing would read is a mistake, not a wish."""
+    server, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
+    adaptive = ("adam", "yogi")
+    idle = {
+        "server.momentum": (server.momentum > 0 and server.optimiser != "sgd", "server.optimiser = 'sgd'"),
+        "server.nesterov": (server.nesterov and not server.momentum, "server.momentum above 0"),
+        "server.beta1": (server.beta1 != 0.9 and server.optimiser not in adaptive, "adam or yogi"),
+        "server.beta2": (server.beta2 != 0.99 and server.optimiser not in adaptive, "adam or yogi"),
+        "server.tau": (server.tau != 1e-3 and server.optimiser == "sgd", "an adaptive server.optimiser"),
+        "aggregation.uniform": (
+            config.aggregation.uniform and (rule, scheme) != ("mean", "uniform"),
+            "aggregation.rule = 'mean' and sampling.scheme = 'uniform'",
+        ),
+        "aggregation.bound": (
+            config.aggregation.bound > 0 and rule != "attentive",
+            "aggregation.rule = 'attentive'",
+        ),
+        "aggregation.form": (
+            config.aggregation.form != "exact" and rule != "attentive-loss",
+            "aggregation.rule = 'attentive-loss'",
+        ),
+    }
+    for key, (useless, needs) in idle.items():
+        if useless:
+            raise TacitError(f"{key} would do nothing here: it needs {needs}; remove it or set that")

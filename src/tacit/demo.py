@@ -52,7 +52,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         entries = [
             report.entry_of(out, "federated"),
             report.entry_of(yardstick, "central"),
-            report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"], note="pooled text"),
+            report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
         ]
         page = report.Page(
             title="Tacit: a keyboard model from text that never left its devices",
@@ -74,8 +74,8 @@ def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
     test = facts["test"]
     return (
         f"{clients} people trained one model in {config.training.rounds} rounds, {config.server.optimiser} on the "
-        f"server; on {test['people']} others it suggests the word they type next first in {test['top1']:.1%} of cases, among "
-        f"three in {test['top3']:.1%}."
+        f"server. On {test['people']} others its first suggestion is the word they type next in {test['top1']:.1%} "
+        f"of cases, one of its first three in {test['top3']:.1%}."
     )
 
 

@@ -19,14 +19,13 @@ from tacit.files import read_lines, write_atomic
 from tacit.runs import read_config
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0b6e99; }
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { margin-top: 2.2rem; font-size: 1.2rem }
 p.lead { color: color-mix(in srgb, currentColor 70%, transparent); margin-top: 0 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid var(--line) }
-tr.best td { background: var(--soft); font-weight: 600 }
 figure { display: inline-block; margin: .5rem 1rem .5rem 0; background: #fff; border-radius: 8px; padding: .5rem; }
 figure svg { max-width: 100%; height: auto } .scroll { overflow-x: auto }
 .chip { display: inline-block; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .6rem; margin: .1rem; }
@@ -42,7 +41,6 @@ class Entry:
     test: Mapping[str, Any]
     seen: Mapping[str, Any] | None = None
     curve: Sequence[Mapping[str, Any]] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,6 @@ def entry_of(path: Path, name: str | None = None) -> Entry:
             summary["test"],
             summary["seen"],
             read_lines(path / "metrics.jsonl"),
-            f"best round {summary['best_round']} by {summary['chosen_by']}",
         )
         comparison([entry]), comparison([entry], "seen")  # are the figures there?
         return entry
@@ -148,36 +145,35 @@ def figures(entries: Sequence[Entry]) -> list[str]:
     ]
     if len(entries) > 1:
         half = {e.name: e.test["ci95"]["top1"] for e in entries if e.test.get("ci95", {}).get("top1")}
-        shown.append(
-            plots.bars({e.name: e.test["top1"] for e in entries}, "top-1 recall, held-out typists", half)
-        )
+        shown.append(plots.bars({e.name: e.test["top1"] for e in entries}, "top-1 recall on the test", half))
     return shown
 
 
 def render(page: Page) -> str:
     """The page as HTML."""
+    people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a test split has one voice only
     out = [
         f"<h1>{html.escape(page.title)}</h1><p class=lead>{html.escape(page.lead)}</p>",
         "<h2>How it learned</h2>",
         *(f"<figure>{svg}</figure>" for svg in figures(page.entries)),
-        "<h2>On people it never saw</h2>",
+        "<h2>On people it never saw</h2>" if people else "<h2>On the test text</h2>",
         _table(comparison(page.entries)),
         "<p>Perplexity counts every word and sentence end. Recall is the share of typed words that were the first "
-        "suggestion, or among the first three; a word outside the vocabulary is a miss. ± is a 95 % interval over "
-        "typists (jackknife).</p>",
+        "suggestion, or among the first three; a word outside the vocabulary is a miss."
+        + (" ± is a 95 % interval over people (jackknife).</p>" if people else "</p>"),
     ]
     if any(e.seen for e in page.entries):
         out += [
             "<h2>On later messages of people it learned from</h2>",
             _table(comparison(page.entries, "seen")),
         ]
-    if spread := [e for e in page.entries if e.test.get("by_person")]:
-        rows = [["model", "10th percentile", "median typist", "90th percentile"]]
+    if spread := [e for e in page.entries if people and e.test.get("by_person")]:
+        rows = [["model", "10th percentile", "median person", "90th percentile"]]
         rows += [
             [e.name, *(f"{e.test['by_person']['top1'][q]:.2%}" for q in ("p10", "p50", "p90"))]
             for e in spread
         ]
-        out += ["<h2>Typists differ: top-1 recall</h2>", _table(rows)]
+        out += ["<h2>People differ: top-1 recall</h2>", _table(rows)]
     if page.suggestions:
         out += ["<h2>What it would suggest</h2>", _suggestions(page.suggestions)]
     if page.data:
@@ -185,7 +181,11 @@ def render(page: Page) -> str:
     if page.facts:
         out += ["<h2>The run</h2>", _table([["", ""], *map(list, page.facts)])]
     config = html.escape(settings.dump(page.config))
-    out += [f"<h2>Configuration</h2><details><summary>every key</summary><pre>{config}</pre></details>"]
+    whose = html.escape(page.config.name)
+    out += [
+        f"<h2>Configuration of {whose}</h2>",
+        f"<details><summary>every key</summary><pre>{config}</pre></details>",
+    ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -71,11 +71,11 @@ def train(
     ready = prepare(config.text, config.partition, config.typists, config.seed, words, data)
     model = language_model(config.model, len(ready.vocabulary))
     trainer, score = make_trainer(config, model, ready), scorer(model)
-    _make(config, out)
+    state, done, best = _restore(config, out, trainer)
+    _make(config, out)  # only now that nothing is wrong with what was given
     if words is None:
         write_vocabulary(ready.vocabulary, words_file)
     valid = sample(ready.valid, config.training.evaluate_sentences, config.seed)
-    state, done, best = _restore(config, out, trainer)
     try:
         for watcher in watchers:
             watcher.begin(config, done, count_parameters(state.params))

@@ -1,4 +1,4 @@
-"""The compiled cohorts against the slow judge: every rule, one and two devices, whole and in chunks."""
+"""The compiled cohorts against the slow judge: every rule, one and two devices, whatever the lanes."""
 
 from __future__ import annotations
 

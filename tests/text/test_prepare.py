@@ -324,3 +324,21 @@ def test_a_whole_corpus_is_every_split_and_everybody(tmp_path: Path) -> None:
     splits = whole_corpus(TextConfig(corpus=split_directory(tmp_path / "ptb")), FEW, words)
     assert len(sentences(splits)) == 24 and splits.owners.tolist() == [0, 8, 16, 24]
     assert splits.offsets[-1] == len(splits.tokens)
+
+
+def test_text_that_is_scored_is_not_cut(tmp_path: Path) -> None:
+    """A cut would score an end of message that nobody typed."""
+    lines = [{"user": f"u{k}", "text": " ".join(["long"] * 7)} for k in range(10) for _ in range(10)]
+    file = tmp_path / "long.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    config = TextConfig(corpus=str(file), vocabulary=0, max_words=3)
+    ready = prepare(config, PartitionConfig(), TypistsConfig(), 0)
+    assert isinstance(ready.clients, Packed) and ready.seen is not None
+    assert ready.clients.lengths.max() == 4  # three words and an end
+    for part in (
+        ready.valid,
+        ready.test,
+        ready.seen,
+        whole_corpus(config, TypistsConfig(), ready.vocabulary),
+    ):
+        assert set(part.lengths.tolist()) == {8}

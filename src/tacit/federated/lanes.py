@@ -2,8 +2,8 @@
 
 Clients train side by side, one in each lane; a lane that has finished a client takes the next. Time is cut
 into segments of a few steps: a client begins and ends at the edge of a segment, and only there is its message
-said and added, so that neither a small client nor its message costs a large one's time. Memory is that of the
-lanes, whatever the size of the cohort. On a CPU a lane is a core, and a segment is a whole client.
+said and added, so that neither a small client nor its message costs a large one's time. Copies of the model
+are as many as lanes, whatever the size of the cohort. On a CPU a lane is a core, and a segment is a whole client.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memor
         [min(bucket(k), int(steps.max())) for k in (4, 6, 8, 12, 16, 24, 32, 48, 64, int(steps.max()))]
     )
     # a segment costs its steps, real or not, and about one more for the message at its end
-    cost = [(np.sum(-(-steps // k)) * (k + 1), -k) for k in lengths]
-    segment = int(lengths[int(np.argmin([c[0] for c in cost]))])
+    cost = [np.sum(-(-steps // k)) * (k + 1) for k in lengths]
+    segment = int(lengths[int(np.argmin(cost))])
     segments = -(-steps // segment)
     lanes = min(
         bucket(int(-(-segments.sum() // segments.max()))),

@@ -1,4 +1,4 @@
-"""The few operations on parameter trees that have names."""
+"""Arithmetic on whole parameter trees."""
 
 from __future__ import annotations
 

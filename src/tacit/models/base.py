@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tacit.settings import number
+from tacit.text.vocabulary import BOS
 
 Params = Any  # a pytree of float32 arrays
 
@@ -85,17 +86,40 @@ def drop(x: Array, rate: float, key: Array | None, index: int) -> Array:
     return jnp.where(keep, x / (1 - rate), 0)
 
 
-def read_out(params: Params, config: ModelConfig) -> tuple[Array, Array]:
-    """What scores the words: the embedding itself where weights are tied, and the output bias."""
-    return params["embedding"] if config.tied else params["output"], params["output_bias"]
+def stacked(
+    config: ModelConfig,
+    vocabulary: int,
+    name: str,
+    init_layer: Callable[[Array, int], Params],
+    layer: Callable[[Params, Array, Array, ModelConfig], Array],
+) -> LanguageModel:
+    """A language model of recurrent layers between an embedding and a score for every word.
 
+    `init_layer(key, depth)` makes a layer's weights; `layer(weights, x, keep, config)` runs it over x [batch,
+    time, size], forgetting its state where keep [batch, time, 1] is 0. Weights stand under name0, name1, …
+    """
 
-def vocabulary_params(key: Array, config: ModelConfig, vocabulary: int) -> dict[str, Array]:
-    """Embedding, output bias and, where untied, the output matrix."""
-    params = {
-        "embedding": uniform(jax.random.fold_in(key, 0), (vocabulary, config.embedding), 0.1),
-        "output_bias": jnp.zeros(vocabulary, jnp.float32),
-    }
-    if not config.tied:
-        params["output"] = uniform(jax.random.fold_in(key, 1), (vocabulary, config.hidden), 0.1)
-    return params
+    def init(key: Array) -> Params:
+        params: Params = {
+            "embedding": uniform(jax.random.fold_in(key, 0), (vocabulary, config.embedding), 0.1),
+            "output_bias": jnp.zeros(vocabulary, jnp.float32),
+        }
+        if not config.tied:
+            params["output"] = uniform(jax.random.fold_in(key, 1), (vocabulary, config.hidden), 0.1)
+        for depth in range(config.layers):
+            params[f"{name}{depth}"] = init_layer(jax.random.fold_in(key, 100 + depth), depth)
+        return params
+
+    def features(params: Params, tokens: Array, key: Array | None) -> Array:
+        x = drop(params["embedding"][tokens], config.dropout, key, 0)  # [batch, time, embedding]
+        keep = (tokens != BOS).astype(x.dtype)[..., None]  # `<s>` forgets what came before
+        for depth in range(config.layers):
+            out = layer(params[f"{name}{depth}"], x, keep, config)
+            x = x + out if config.residual and depth > 0 else out
+            x = drop(x, config.dropout, key, 1 + depth)
+        return x
+
+    def output(params: Params) -> tuple[Array, Array]:
+        return params["embedding"] if config.tied else params["output"], params["output_bias"]
+
+    return LanguageModel(config, init, features, output)

@@ -12,44 +12,23 @@ Each weight below is one leaf of the parameter tree, which is what attentive agg
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from tacit.models.base import (
-    LanguageModel,
-    ModelConfig,
-    Params,
-    drop,
-    product,
-    read_out,
-    uniform,
-    vocabulary_params,
-)
+from tacit.models.base import LanguageModel, ModelConfig, Params, product, stacked, uniform
 from tacit.models.recurrence import Cell, Multiply, Weights, scan
-from tacit.text.vocabulary import BOS
 
 
 def gru(config: ModelConfig, vocabulary: int) -> LanguageModel:
     """A GRU language model of `config.layers` layers."""
-    return LanguageModel(
-        config=config,
-        init=partial(_init, config=config, vocabulary=vocabulary),
-        features=partial(_features, config=config),
-        output=partial(read_out, config=config),
+
+    def init_layer(key: Array, depth: int) -> Params:
+        return _init_layer(key, config.hidden if depth else config.embedding, config.hidden, config.variant)
+
+    return stacked(
+        config, vocabulary, "gru", init_layer, _printed if config.variant == "printed" else _common
     )
-
-
-def _init(key: Array, config: ModelConfig, vocabulary: int) -> Params:
-    params: Params = vocabulary_params(key, config, vocabulary)
-    for layer in range(config.layers):
-        size = config.embedding if layer == 0 else config.hidden
-        params[f"gru{layer}"] = _init_layer(
-            jax.random.fold_in(key, 100 + layer), size, config.hidden, config.variant
-        )
-    return params
 
 
 def _init_layer(key: Array, size: int, hidden: int, variant: str) -> Params:
@@ -64,17 +43,6 @@ def _init_layer(key: Array, size: int, hidden: int, variant: str) -> Params:
         "input_bias": uniform(keys[2], (3 * hidden,), scale),
         "recurrent_bias": uniform(keys[3], (3 * hidden,), scale),
     }
-
-
-def _features(params: Params, tokens: Array, key: Array | None, config: ModelConfig) -> Array:
-    x = drop(params["embedding"][tokens], config.dropout, key, 0)  # [batch, time, embedding]
-    layer_of = _printed if config.variant == "printed" else _common
-    keep = (tokens != BOS).astype(x.dtype)[..., None]  # [batch, time, 1]: `<s>` forgets what came before
-    for layer in range(config.layers):
-        out = layer_of(params[f"gru{layer}"], x, keep, config)
-        x = x + out if config.residual and layer > 0 else out
-        x = drop(x, config.dropout, key, 1 + layer)
-    return x  # [batch, time, hidden]
 
 
 def _common(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:

@@ -16,45 +16,21 @@ gate bias to the normalisation's shift, which is what brings P4K-G to its publis
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from tacit.models.base import (
-    LanguageModel,
-    ModelConfig,
-    Params,
-    drop,
-    product,
-    read_out,
-    uniform,
-    vocabulary_params,
-)
+from tacit.models.base import LanguageModel, ModelConfig, Params, product, stacked, uniform
 from tacit.models.recurrence import Multiply, scan
-from tacit.text.vocabulary import BOS
 
 
 def lstm(config: ModelConfig, vocabulary: int) -> LanguageModel:
     """An LSTM language model: CIFG where `config.coupled`, in `config.groups` groups."""
-    return LanguageModel(
-        config=config,
-        init=partial(_init, config=config, vocabulary=vocabulary),
-        features=partial(_features, config=config),
-        output=partial(read_out, config=config),
-    )
+    return stacked(config, vocabulary, "lstm", lambda key, depth: _init_layer(key, config), _layer)
 
 
 def _gates(config: ModelConfig) -> int:
     return 3 if config.coupled else 4
-
-
-def _init(key: Array, config: ModelConfig, vocabulary: int) -> Params:
-    params: Params = vocabulary_params(key, config, vocabulary)
-    for layer in range(config.layers):
-        params[f"lstm{layer}"] = _init_layer(jax.random.fold_in(key, 100 + layer), config)
-    return params
 
 
 def _init_layer(key: Array, config: ModelConfig) -> Params:
@@ -83,16 +59,6 @@ def _normalise(x: Array, gain: Array, shift: Array) -> Array:
     mean = x.mean(-1, keepdims=True)
     variance = jnp.square(x - mean).mean(-1, keepdims=True)
     return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * gain + shift
-
-
-def _features(params: Params, tokens: Array, key: Array | None, config: ModelConfig) -> Array:
-    x = drop(params["embedding"][tokens], config.dropout, key, 0)  # [batch, time, embedding]
-    keep = (tokens != BOS).astype(x.dtype)[..., None]  # [batch, time, 1]: `<s>` forgets what came before
-    for layer in range(config.layers):
-        out = _layer(params[f"lstm{layer}"], x, keep, config)
-        x = x + out if config.residual and layer > 0 else out
-        x = drop(x, config.dropout, key, 1 + layer)
-    return x
 
 
 def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:

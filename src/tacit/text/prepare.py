@@ -9,6 +9,7 @@ the FedAtt protocol, which counts all splits).
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from tacit.text.typists import Typists, TypistsConfig
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
 
 _PEOPLE, _SENTENCES, _DEAL = stream("held-out people"), stream("held-out sentences"), stream("deal examples")
+_LONGEST_SCORED = 1000  # words of a message, in text that is scored
 LAZY_ABOVE = 20_000  # people; a larger population of typists is made as it is visited
 _LAZY_HELD_OUT, _LAZY_VOCABULARY = 200, 1000  # people of such a population who are kept apart, and counted
 
@@ -41,7 +43,7 @@ class TextConfig:
     protocol: Literal["plain", "fedatt"] = "plain"  # fedatt: as papers 1 and 2 (see tacit.text.corpus)
     case: Literal["lower", "keep"] = "lower"
     vocabulary: int = number(5000, 0)  # words kept, <s> </s> <unk> counted; 0 keeps them all
-    max_words: int = number(30, 0)  # a longer message goes on in a new sequence; 0: no limit
+    max_words: int = number(30, 0)  # training: a longer message goes on in a new sequence; 0: no limit
     held_out_users: float = number(0.1, 0, 0.45)  # share of people for validation, and again for the test
     held_out_text: float = number(0.1, 0, 0.9)  # share of each training person's latest messages
 
@@ -88,6 +90,14 @@ def sequences(config: TextConfig, pretokenized: bool) -> Sequences:
     return cut
 
 
+def scored(config: TextConfig) -> TextConfig:
+    """The same, for text that is scored: no end of message is scored that nobody typed.
+
+    Training cuts long messages to save time; an evaluation only those that no program could hold.
+    """
+    return dataclasses.replace(config, max_words=_LONGEST_SCORED if config.max_words else 0)
+
+
 def read_population(
     config: TextConfig, typists: TypistsConfig, data: Path | None = None
 ) -> Population | corpus.SplitCorpus:
@@ -104,7 +114,7 @@ def read_population(
 def encode_population(
     population: Population, words: Vocabulary, config: TextConfig, people: Iterable[int] | None = None
 ) -> Packed:
-    """All of a population's text (or of some people's), as it is, under a given vocabulary."""
+    """All of a population's text (or of some people's) under a given vocabulary."""
     cut = sequences(config, getattr(population, "pretokenized", False))
     who = list(range(len(population)) if people is None else people)
     encoded = [[words.encode(s) for m in population.messages(k) for s in cut(m)] for k in who]
@@ -117,7 +127,7 @@ def whole_corpus(
     """Every part of a corpus, for scoring a model on text it was not trained from."""
     source = read_population(config, typists, data)
     parts = source if isinstance(source, corpus.SplitCorpus) else [source]
-    packed = [encode_population(part, words, config) for part in parts]
+    packed = [encode_population(part, words, scored(config)) for part in parts]
     text = packed[0] if len(packed) == 1 else _join(packed)
     if len(text.offsets) < 2:
         raise TacitError(f"{config.corpus}: no message has a word in it; give a corpus with text")
@@ -169,7 +179,8 @@ def _prepare_split(
 ) -> Prepared:
     if words is None:
         words = _vocabulary(parts if config.protocol == "fedatt" else [parts.train], config)
-    train, valid, test = (encode_population(part, words, config) for part in parts)
+    train = encode_population(parts.train, words, config)
+    valid, test = (encode_population(part, words, scored(config)) for part in (parts.valid, parts.test))
     dealt = _deal(train, None, split, seed, known_users=False)
     return Prepared(words, dealt, valid, test, None)
 
@@ -185,8 +196,7 @@ def _split_sentences(population: Population, config: TextConfig, seed: int) -> c
         texts = [m.text for m, p in zip(messages, part, strict=True) if p == which]
         if not texts:
             raise TacitError(
-                f"{config.corpus}: {len(messages)} sentences leave none for {name}; give more text or raise "
-                f"text.held_out_users"
+                f"{config.corpus}: {len(messages)} sentences leave none for {name}; give more text"
             )
         pretokenized = getattr(population, "pretokenized", False)
         return corpus.from_messages(name, {population.user(0): texts}, pretokenized)
@@ -230,12 +240,12 @@ def _prepare_people(
         )
         seen = None
     else:
-        clients, seen = _encode_people(population, train, words, cut, kept, split, seed)
+        clients, seen = _encode_people(population, train, words, config, split, seed)
     return Prepared(
         words,
         clients,
-        encode_population(population, words, config, valid.tolist()),
-        encode_population(population, words, config, test.tolist()),
+        encode_population(population, words, scored(config), valid.tolist()),
+        encode_population(population, words, scored(config), test.tolist()),
         seen,
     )
 
@@ -262,11 +272,13 @@ def _encode_people(
     population: Population,
     people: np.ndarray,
     words: Vocabulary,
-    cut: Sequences,
-    kept: Kept,
+    config: TextConfig,
     split: PartitionConfig,
     seed: int,
 ) -> tuple[Packed, Packed]:
+    pretokenized = getattr(population, "pretokenized", False)
+    cut, cut_scored = sequences(config, pretokenized), sequences(scored(config), pretokenized)
+    kept = _earlier(config.held_out_text)
     mine: list[list[np.ndarray]] = []
     later: list[list[np.ndarray]] = []
     topics: list[str] = []
@@ -275,7 +287,7 @@ def _encode_people(
         encoded = [(words.encode(s), m.topic) for m in before for s in cut(m)]
         mine.append([ids for ids, _ in encoded])
         topics += [topic for _, topic in encoded]
-        later.append([words.encode(s) for m in after for s in cut(m)])
+        later.append([words.encode(s) for m in after for s in cut_scored(m)])
     names = [population.user(k) for k in people.tolist()]
     train = _drop_empty(pack(mine, names))
     return _deal(train, topics, split, seed, known_users=True), pack(later, names)

@@ -1,9 +1,8 @@
-"""Aggregation: how a cohort's updates become one pseudo-gradient. Every rule here is a sum.
+"""Aggregation: how a cohort's updates become one pseudo-gradient, by addition only.
 
 A rule is a pair of functions. `message` is what one client says; messages are added, in any order and
-any grouping; `combine` makes the pseudo-gradient g from the sum, and the server steps along −g. Because
-the server needs the sum only, one definition serves a simulator that adds along an array axis or over
-devices, a server that adds updates as they arrive, secure aggregation and noise on the sum.
+any grouping; `combine` makes the pseudo-gradient g from the total, and the server steps along −g. Nothing
+else may look at messages, so how they are added (along an axis, over devices, one by one) is nobody's concern.
 
 Softmax weights need e^s, which overflows. A message may therefore hold `Peaked` parts: values that are
 still to be multiplied by e^peak. `total` adds them like log-sum-exp, by a running maximum; everything else

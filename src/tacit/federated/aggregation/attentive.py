@@ -2,9 +2,9 @@
 
     s_k = ‖w_k − w‖ of a layer,   α = softmax(s) over the cohort,   g = Σ α_k (w − w_k)
 
-A layer is one tensor of the model. As a sum: with a public bound c on s a client says, layer by layer,
-(e^{s−c} Δ, e^{s−c}); without one, the same with c = its own s and the peak carried along. The ratio of
-the sums is exactly the softmax-weighted mean. The papers write a p-norm; the authors' program takes the
+A layer is one tensor of the model. By addition: of each layer a client says its update times e^{s−c}, and
+e^{s−c} itself, c being a bound that everybody knows; without one, c is its own s, which is carried along. One
+total over the other is the softmax-weighted mean, exactly. The papers write a p-norm; the authors' program takes the
 spectral norm of matrices. Both are here.
 """
 

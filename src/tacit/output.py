@@ -1,0 +1,35 @@
+"""How the commands print: tables that align, one JSON value for machines; and the options they share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit)."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
+
+
+def print_table(rows: list[list[str]], title: str | None = None) -> None:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name, *cells in zip(*rows, strict=True):
+        numbers = all(cell[:1] in "0123456789-±" for cell in cells)
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in rows[1:]:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    if not console.is_terminal:  # a pipe has no width: never break a line there
+        console = Console(highlight=False, width=1000)
+    console.print(table, markup=False)
+
+
+def print_json(value: Any) -> None:
+    from tacit.files import to_json
+
+    typer.echo(to_json(value))
