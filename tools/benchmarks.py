@@ -60,11 +60,11 @@ SGD step of one client; `tacit bench --help` and `src/tacit/bench.py` say what t
 the device's own measured rates; a copy share above 100 % means that the work stays in the cache.
 
 ## {gpu["machine"]}, {gpu["date"]}
-`{gpu["command"]}`
+{gpu["command"]}
 
 {table(bench_rows(gpu["rows"]))}
 
-Gboard's federation, the real model and a round's real size (`{gpu["federation"]["command"]}`); training only,
+Gboard's federation, the real model and a round's real size ({gpu["federation"]["command"]}); training only,
 the next cohort is put together by the host meanwhile:
 
 {table(federation)}
