@@ -257,6 +257,7 @@ def test_the_fedatt_protocol_keeps_whole_sentences_and_every_word():
         (["server.tau=0.1"], "server.tau"),
         (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform"),
         (["aggregation.bound=3"], "aggregation.bound"),
+        (["aggregation.distance=spectral"], "aggregation.distance"),
         (["aggregation.form=as-printed"], "aggregation.form"),
     ],
 )

@@ -38,7 +38,7 @@ class TrainingConfig:
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
     checkpoint_every: int = number(1, 1)
     executor: Literal["auto", "vmap", "map", "slow"] = "auto"
-    chunk_mb: int = number(0, 0)  # vmap: memory for the lanes; 0: a third of the device's, or 2 GB
+    lanes_mb: int = number(0, 0)  # vmap: memory for the lanes; 0: a third of the device's, or 2 GB
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,15 @@ def _refuse_what_does_nothing(config: Config) -> None:
             "aggregation.rule = 'mean' and sampling.scheme = 'uniform'",
         ),
         "aggregation.bound": (
-            config.aggregation.bound > 0 and rule != "attentive",
+            config.aggregation.bound > 0 and rule in ("mean", "attentive-loss"),
+            "aggregation.rule = 'attentive'",
+        ),
+        "aggregation.distance": (
+            config.aggregation.distance != "frobenius" and rule in ("mean", "attentive-loss"),
             "aggregation.rule = 'attentive'",
         ),
         "aggregation.form": (
-            config.aggregation.form != "exact" and rule != "attentive-loss",
+            config.aggregation.form != "exact" and rule in ("mean", "attentive"),
             "aggregation.rule = 'attentive-loss'",
         ),
     }
