@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -211,3 +214,14 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(runs, "make_trainer", trainer)
     monkeypatch.setattr(runs, "scorer", scorer)
+
+
+@contextmanager
+def file_size_limit(limit: int) -> Iterator[None]:
+    """The disk is full for every file longer than this (Python ignores the signal and gets an error)."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from commands import ROUNDS, TINY, Commands, Trained, leftovers, sets, tree, write_corpus
+from commands import ROUNDS, TINY, Commands, Trained, file_size_limit, leftovers, sets, tree, write_corpus
 
 
 def command(out: Path, corpus: Path | str | None = None, *more: str, preset: str = "fedavg") -> list[object]:
@@ -301,17 +299,6 @@ def test_an_empty_directory_or_a_file_is_no_run(tmp_path: Path, tacit: Commands)
 # Disks.
 
 
-@contextmanager
-def longest_file(limit: int) -> Iterator[None]:
-    """No file may grow past `limit` bytes: a full disk that needs no rights to make."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 16 kB, where this user may mount one."""
@@ -333,7 +320,7 @@ def test_a_disk_that_fills_up_and_is_freed_again(tmp_path: Path, tacit: Commands
     tacit.ok(*whole)
     run = command(tmp_path / "run", trained.corpus, *keys, preset="fedadam")
     sizes = {p.name: p.stat().st_size for p in (tmp_path / "whole/checkpoints").iterdir()}
-    with longest_file(sum(sizes.values()) // 2):
+    with file_size_limit(sum(sizes.values()) // 2):
         line = tacit(*run).refused("cannot write", "last.safetensors", "free some space")
     assert "--out" in line and not leftovers(tmp_path / "run")
     assert (tmp_path / "run/checkpoints/best.safetensors").is_file()
@@ -368,7 +355,7 @@ def test_a_full_disk_spares_the_page_that_was_there(
 ) -> None:
     page = tmp_path / "page.html"
     page.write_text("the old page")
-    with longest_file(4096):
+    with file_size_limit(4096):
         tacit("compare", trained.path, "--out", page).refused("page.html", "cannot write")
     assert page.read_text() == "the old page" and not leftovers(tmp_path)
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
+from commands import file_size_limit
 from tacit.errors import TacitError
 from tacit.files import append_line, load_tree, read_lines, save_tree, to_json, tree_names, write_atomic
 
@@ -48,17 +46,6 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("checkpoint") / "last.safetensors"
     save_tree(path, tree(), FACTS)
     return path
-
-
-@contextmanager
-def file_size_limit(limit: int) -> Iterator[None]:
-    """The disk is full for every file longer than this (Python ignores the signal and gets an error)."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 # Writing.

@@ -277,7 +277,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 _NO_MEMORY = (
     "out of memory; lower model.hidden, model.embedding or text.vocabulary, client.batch, or sampling.clients "
-    "(on an accelerator also training.chunk_mb)"
+    "(on an accelerator also training.lanes_mb)"
 )
 
 

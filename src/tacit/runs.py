@@ -193,7 +193,7 @@ def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Train
         config.seed,
         training.rounds,
         training.executor,
-        training.chunk_mb,
+        training.lanes_mb,
     )
 
 

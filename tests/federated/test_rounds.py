@@ -212,14 +212,14 @@ def test_people_who_hold_no_text_can_be_chosen():
     assert (empty.batches.targets == -1).all()
 
 
-@pytest.mark.parametrize(("executor", "chunk_mb"), [("vmap", 0), ("vmap", 1), ("slow", 0)])
-def test_executors_and_memory_give_the_same_round(executor, chunk_mb):
+@pytest.mark.parametrize(("executor", "lanes_mb"), [("vmap", 0), ("vmap", 1), ("slow", 0)])
+def test_executors_and_memory_give_the_same_round(executor, lanes_mb):
     client = ClientConfig(batch=2, lr=0.4)
     algorithm = Algorithm(
         client, AggregationConfig(rule="attentive"), ServerConfig(lr=1.2), SamplingConfig(fraction=1.0)
     )
     found = []
-    for how, memory in (("map", 0), (executor, chunk_mb)):
+    for how, memory in (("map", 0), (executor, lanes_mb)):
         trainer = federation(
             lambda key: worlds.START,
             worlds.LOSS,

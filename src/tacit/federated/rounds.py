@@ -109,7 +109,7 @@ def federation(
     seed: int,
     rounds: int,
     executor: Executor = "auto",
-    chunk_mb: int = 0,
+    lanes_mb: int = 0,
 ) -> Trainer:
     """Federated training as a trainer. `cohort_of(t)` gives the clients of round t with their batches."""
     client, server = algorithm.client, algorithm.server
@@ -127,7 +127,7 @@ def federation(
     def layout() -> Plan:
         """From the first cohort, whichever round is asked for first: a resumed run lays out the same."""
         shapes = jax.eval_shape(init, jax.random.key(0))
-        return plan(cohort_of(0), shapes, len(jax.local_devices()), executor == "vmap", memory_mb(chunk_mb))
+        return plan(cohort_of(0), shapes, len(jax.local_devices()), executor == "vmap", memory_mb(lanes_mb))
 
     def ready(t: int) -> tuple[Cohort, Any]:
         cohort = cohort_of(t)
@@ -184,7 +184,7 @@ def text_federation(
     seed: int,
     rounds: int,
     executor: Executor = "auto",
-    chunk_mb: int = 0,
+    lanes_mb: int = 0,
 ) -> Trainer:
     """Federated training of a language model on clients' text."""
     cohort_size(algorithm.sampling, len(clients))  # refuse a cohort larger than the population at once
@@ -197,5 +197,5 @@ def text_federation(
         seed,
         rounds,
         executor,
-        chunk_mb,
+        lanes_mb,
     )
