@@ -8,6 +8,7 @@ import numpy as np
 import optax
 import pytest
 
+from tacit.federated import objective
 from tacit.federated.objective import fused_cross_entropy
 from tacit.models import ModelConfig
 
@@ -24,7 +25,9 @@ def obvious(features, matrix, bias):
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("bfloat16", 2e-2)])
-def test_value_and_gradients(precision, tolerance):
+@pytest.mark.parametrize("aligned", [1, 16])  # on a CPU, and on an accelerator
+def test_value_and_gradients(precision, tolerance, aligned, monkeypatch):
+    monkeypatch.setattr(objective, "alignment", lambda: aligned)
     config = ModelConfig(precision=precision)
 
     def fused(*arrays):

@@ -28,6 +28,8 @@ class Labelled(NamedTuple):
     y: Any  # [examples] int32, −1 where absent
 
 
+_NEVER = -1e30  # the score of a word that is none
+
 Loss: TypeAlias = Callable[[Params, Any, Array | None], tuple[Array, Array]]
 
 
@@ -65,33 +67,45 @@ def fused_cross_entropy(
 
     features [cells, size], matrix [vocabulary, size], targets [cells], −1 where empty. The scores are the largest
     array of all (cells × vocabulary); they are kept in the precision of the products, the log-sum-exp over them
-    is float32, and the gradient is made from them in one pass.
+    is float32, and the gradient is made from them in one pass. Both sizes are rounded up for the products: a
+    matrix unit reads rows that begin at odd addresses several times slower.
     """
     return _cross_entropy(config, features, matrix, bias, targets)[0]
+
+
+def alignment() -> int:
+    """The multiple to which the sizes of large products are rounded up; a CPU does not mind."""
+    return 1 if jax.default_backend() == "cpu" else 16
 
 
 def _cross_entropy(
     config: ModelConfig, features: Array, matrix: Array, bias: Array, targets: Array
 ) -> tuple[Array, Any]:
-    scores = (product(config)(features, matrix.T) + bias).astype(config.precision)  # [cells, vocabulary]
+    words, size = -len(matrix) % alignment(), -matrix.shape[1] % alignment()  # to add
+    wide = jnp.pad(features.astype(config.precision), ((0, 0), (0, size)))
+    large = jnp.pad(matrix.astype(config.precision), ((0, words), (0, size)))
+    scores = product(config)(wide, large.T) + jnp.pad(bias, (0, words), constant_values=_NEVER)
+    scores = scores.astype(config.precision)  # [cells, vocabulary + words]
     real = targets >= 0
     log_sum = jax.nn.logsumexp(scores.astype(jnp.float32), axis=-1)
     wanted = jnp.take_along_axis(scores, jnp.maximum(targets, 0)[:, None], axis=-1)[:, 0].astype(jnp.float32)
     count = jnp.maximum(real.sum(), 1)
     mean = jnp.where(real, log_sum - wanted, 0).sum() / count
-    return mean, (scores, log_sum, features, matrix, targets, count)
+    return mean, (scores, log_sum, wide, large, matrix, targets, count)
 
 
 def _cross_entropy_gradient(
     config: ModelConfig, kept: Any, gradient: Array
 ) -> tuple[Array, Array, Array, None]:
-    scores, log_sum, features, matrix, targets, count = kept
+    scores, log_sum, wide, large, matrix, targets, count = kept
+    words, size = matrix.shape
     share = jnp.where(targets >= 0, gradient / count, 0)[:, None]
-    hit = jnp.arange(len(matrix)) == targets[:, None]
+    hit = jnp.arange(len(large)) == targets[:, None]
     d = (jnp.exp(scores.astype(jnp.float32) - log_sum[:, None]) - hit) * share  # softmax less the target
     d = d.astype(config.precision)
     dot = product(config)
-    return dot(d, matrix), dot(d.T, features), d.astype(jnp.float32).sum(axis=0), None
+    bias = d.astype(jnp.float32).sum(axis=0)
+    return dot(d, large)[:, :size], dot(d.T, wide)[:words, :size], bias[:words], None
 
 
 fused_cross_entropy.defvjp(_cross_entropy, _cross_entropy_gradient)

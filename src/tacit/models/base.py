@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -10,10 +10,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tacit.models.recurrence import Cell, Product, Run, Weights
 from tacit.settings import number
 from tacit.text.vocabulary import BOS
 
 Params = Any  # a pytree of float32 arrays
+State = Any  # what a model remembers of the words before: a pytree of [batch, …]
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,15 @@ class LanguageModel(NamedTuple):
 
     `features(params, tokens, key)`: tokens [batch, time] int32 to [batch, time, size]; a key turns dropout on.
     `output(params)`: the matrix [vocabulary, size] and bias [vocabulary] that make features into scores.
+    `step(params, state, tokens)`: one word further, tokens [batch] to the state after it and [batch, size], what
+    `features` gives there without dropout. `<s>` forgets the state; None is the state before any word.
     """
 
     config: ModelConfig
     init: Callable[[Array], Params]
     features: Callable[[Params, Array, Array | None], Array]
     output: Callable[[Params], tuple[Array, Array]]
+    step: Callable[[Params, State, Array], tuple[State, Array]]
 
     def logits(self, params: Params, features: Array) -> Array:
         """Scores of all words, [..., vocabulary]."""
@@ -91,12 +96,13 @@ def stacked(
     vocabulary: int,
     name: str,
     init_layer: Callable[[Array, int], Params],
-    layer: Callable[[Params, Array, Array, ModelConfig], Array],
+    layer: Callable[[Params, Array, Array, ModelConfig, Run | None], Array],
 ) -> LanguageModel:
     """A language model of recurrent layers between an embedding and a score for every word.
 
-    `init_layer(key, depth)` makes a layer's weights; `layer(weights, x, keep, config)` runs it over x [batch,
-    time, size], forgetting its state where keep [batch, time, 1] is 0. Weights stand under name0, name1, …
+    `init_layer(key, depth)` makes a layer's weights; `layer(weights, x, keep, config, run)` runs it over x [batch,
+    time, size], forgetting its state where keep [batch, time, 1] is 0; `run` takes the place of the scan over
+    time. Weights stand under name0, name1, …
     """
 
     def init(key: Array) -> Params:
@@ -111,15 +117,36 @@ def stacked(
         return params
 
     def features(params: Params, tokens: Array, key: Array | None) -> Array:
+        return through(params, tokens, key, [None] * config.layers)
+
+    def through(params: Params, tokens: Array, key: Array | None, runs: Sequence[Run | None]) -> Array:
         x = drop(params["embedding"][tokens], config.dropout, key, 0)  # [batch, time, embedding]
         keep = (tokens != BOS).astype(x.dtype)[..., None]  # `<s>` forgets what came before
-        for depth in range(config.layers):
-            out = layer(params[f"{name}{depth}"], x, keep, config)
+        for depth, run in enumerate(runs):
+            out = layer(params[f"{name}{depth}"], x, keep, config, run)
             x = x + out if config.residual and depth > 0 else out
             x = drop(x, config.dropout, key, 1 + depth)
         return x
 
+    def step(params: Params, state: State, tokens: Array) -> tuple[State, Array]:
+        after: list[State] = []  # of each layer
+
+        def once(before: State) -> Run:
+            """In place of the scan: the one step there is, from `before`, with the state after it kept."""
+
+            def run(cell: Cell, product: Product, weights: Weights, start: State, inputs: Any) -> Array:
+                at = jax.tree.map(lambda x: x[0], inputs)
+                now, out = cell(start if before is None else before, at, lambda k, v: product(v, weights[k]))
+                after.append(now)
+                return out[None]
+
+            return run
+
+        states = [None] * config.layers if state is None else state
+        x = through(params, tokens[:, None], None, [once(before) for before in states])
+        return after, x[:, 0]
+
     def output(params: Params) -> tuple[Array, Array]:
         return params["embedding"] if config.tied else params["output"], params["output_bias"]
 
-    return LanguageModel(config, init, features, output)
+    return LanguageModel(config, init, features, output, step)

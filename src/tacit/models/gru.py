@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tacit.models.base import LanguageModel, ModelConfig, Params, product, stacked, uniform
-from tacit.models.recurrence import Cell, Multiply, Weights, scan
+from tacit.models.recurrence import Cell, Multiply, Run, Weights, scan
 
 
 def gru(config: ModelConfig, vocabulary: int) -> LanguageModel:
@@ -45,7 +45,7 @@ def _init_layer(key: Array, size: int, hidden: int, variant: str) -> Params:
     }
 
 
-def _common(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:
+def _common(weights: Params, x: Array, keep: Array, config: ModelConfig, run: Run | None) -> Array:
     dot = product(config)
     inputs = dot(x, weights["input"]) + weights["input_bias"]  # [batch, time, 3 hidden]
     bias = weights["recurrent_bias"]
@@ -61,10 +61,10 @@ def _common(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Arra
         h = (1 - z) * n + z * h
         return h, h
 
-    return _over_time(cell, config, {"recurrent": weights["recurrent"]}, inputs, keep, bias)
+    return _over_time(cell, config, {"recurrent": weights["recurrent"]}, inputs, keep, bias, run)
 
 
-def _printed(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:
+def _printed(weights: Params, x: Array, keep: Array, config: ModelConfig, run: Run | None) -> Array:
     dot, hidden = product(config), config.hidden
     gates = jnp.concatenate([weights["update"], weights["reset"]], axis=1)  # [hidden + size, 2 hidden]
     candidate = weights["candidate"]
@@ -79,15 +79,21 @@ def _printed(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Arr
         return h, h
 
     recurrent = {"gates": gates[:hidden], "candidate": candidate[:hidden]}
-    return _over_time(cell, config, recurrent, inputs, keep, jnp.zeros(0))
+    return _over_time(cell, config, recurrent, inputs, keep, jnp.zeros(0), run)
 
 
 def _over_time(
-    cell: Cell, config: ModelConfig, weights: Weights, inputs: Array, keep: Array, bias: Array
+    cell: Cell,
+    config: ModelConfig,
+    weights: Weights,
+    inputs: Array,
+    keep: Array,
+    bias: Array,
+    run: Run | None,
 ) -> Array:
     """Run a cell over [batch, time, …] inputs, from zero at every `<s>`; [batch, time, hidden]."""
     batch, time = inputs.shape[:2]
     start = jnp.zeros((batch, config.hidden), jnp.float32)
     biases = jnp.broadcast_to(bias, (time, *bias.shape))
     at = (inputs.swapaxes(0, 1), keep.swapaxes(0, 1), biases)
-    return scan(cell, product(config), weights, start, at).swapaxes(0, 1)
+    return (run or scan)(cell, product(config), weights, start, at).swapaxes(0, 1)

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from tacit.models.base import LanguageModel, ModelConfig, Params, product, stacked, uniform
-from tacit.models.recurrence import Multiply, scan
+from tacit.models.recurrence import Multiply, Run, scan
 
 
 def lstm(config: ModelConfig, vocabulary: int) -> LanguageModel:
@@ -61,7 +61,7 @@ def _normalise(x: Array, gain: Array, shift: Array) -> Array:
     return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * gain + shift
 
 
-def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array:
+def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig, run: Run | None) -> Array:
     batch, time, size = x.shape
     hidden, groups, gates, dot = config.hidden, config.groups, _gates(config), product(config)
 
@@ -104,4 +104,4 @@ def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig) -> Array
     start = (jnp.zeros((batch, size), jnp.float32), jnp.zeros((batch, hidden), jnp.float32))
     recurrent = {"recurrent": matrix(weights["recurrent"]), "projection": weights["projection"]}
     at = (inputs.swapaxes(0, 1), keep.swapaxes(0, 1), small)
-    return scan(cell, dot, recurrent, start, at).swapaxes(0, 1)  # [batch, time, embedding]
+    return (run or scan)(cell, dot, recurrent, start, at).swapaxes(0, 1)  # [batch, time, embedding]

@@ -23,6 +23,8 @@ Cell = Callable[
     [Any, Any, Multiply], tuple[Any, Array]
 ]  # (state, inputs of a step, multiply) → state, output
 Product = Callable[[Array, Array], Array]
+# runs a cell over [time, batch, …] inputs, as `scan` does; another may keep the state (see base.stacked's step)
+Run = Callable[[Cell, Product, Weights, Any, Any], Array]
 
 
 def scan(cell: Cell, product: Product, weights: Weights, start: Any, inputs: Any) -> Array:
@@ -56,7 +58,7 @@ def _run(
         return state, (output, seen)
 
     # a few steps at a time on accelerators, whose launches cost more than the arithmetic
-    unroll = 1 if jax.default_backend() == "cpu" else 4
+    unroll = 1 if jax.default_backend() == "cpu" else 8
     return jax.lax.scan(step, start, (inputs, offsets), unroll=unroll)[1]
 
 
