@@ -11,7 +11,6 @@ step's arithmetic, and the bytes it cannot avoid moving, come to.
 from __future__ import annotations
 
 import platform
-import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -111,8 +110,11 @@ def measure(
     lanes = jax.tree.map(jnp.asarray, lay_out(cohort, layout))
     apply = jax.jit(lambda w, message: jax.tree.map(jnp.subtract, w, rule.combine(w, message)))
 
+    arguments = (params, lanes, jnp.float32(0.1), jax.random.key(1))
+    program = train.lower(*arguments).compile()  # type: ignore[attr-defined]
+
     def one() -> Any:
-        return apply(params, train(params, lanes, jnp.float32(0.1), jax.random.key(1))[0])
+        return apply(params, program(*arguments)[0])
 
     seconds = timed(one, repeats)
     rows, length = cohort.batches.inputs.shape[2:]
@@ -140,7 +142,7 @@ def measure(
         "ms_per_client_step": 1000 * seconds / client_steps,
         "tokens_per_s": words / seconds,
         "useful_share": words / (client_steps * cells),
-        "peak_memory_mb": peak_memory_mb(),
+        "peak_memory_mb": memory_used_mb(program),
         "matrix_share": operations * client_steps / seconds / rates["operations_per_s"],
         "copy_share": moved * client_steps / seconds / rates["bytes_per_s"],
         "round_s": seconds,
@@ -175,7 +177,8 @@ def device_rates(precision: str) -> dict[str, float]:
     }
 
 
-def peak_memory_mb() -> float:
-    """The most memory used so far: of the device where it says so, else of this process."""
-    used = (jax.local_devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
-    return (used or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024) / 2**20
+def memory_used_mb(program: Any) -> float:
+    """What a compiled program holds on a device at most: its arguments, its result and all between."""
+    sizes = program.memory_analysis()
+    held = sizes.argument_size_in_bytes + sizes.output_size_in_bytes + sizes.temp_size_in_bytes
+    return float(held - sizes.alias_size_in_bytes) / 2**20

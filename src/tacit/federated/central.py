@@ -16,6 +16,7 @@ import numpy as np
 import optax
 from jax import Array
 
+from tacit import hosts
 from tacit.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.objective import Loss
@@ -63,7 +64,9 @@ def batches(text: Packed, config: CentralConfig, seed: int, t: int) -> Rows:
 def central(
     init: Callable[[Array], Params], loss: Loss, text: Packed, config: CentralConfig, seed: int, rounds: int
 ) -> Trainer:
-    """Central training as a trainer."""
+    """Central training as a trainer; on one device, so for one process."""
+    if hosts.together():
+        raise TacitError("training.mode = 'central' is for one process; leave out --coordinator")
     step_rule = optax.adam(config.lr) if config.optimiser == "adam" else optax.sgd(config.lr)
     optimiser = optax.chain(optax.clip_by_global_norm(config.clip), step_rule) if config.clip else step_rule
     gradient = jax.value_and_grad(loss, has_aux=True)

@@ -2,8 +2,9 @@
 
 The cohort comes in lanes (`lanes`). Inside a device lanes go side by side (`vmap`, accelerators), or there is
 one lane and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are
-spread over all local devices, each device sums its share, and the shares are added in a fixed order, so that a
-run repeated is a run repeated bit by bit. Only the sum of messages leaves the program.
+spread over all devices, those of other processes and hosts too (`tacit.hosts`); each device sums its share, and
+the shares are added in a fixed order, so that a run repeated is a run repeated bit by bit. Only the sum of
+messages leaves the program.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from tacit import hosts
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, Message, neutral, total
 from tacit.federated.lanes import Lanes
@@ -37,7 +39,7 @@ class Report(NamedTuple):
     norm: Array  # of the norms of their updates
 
 
-CohortTraining = Callable[[Params, Any, Array, Array], tuple[Message, Report]]
+CohortTraining = Callable[[Params, Any, Any, Array], tuple[Message, Report]]
 
 
 def choose_executor(executor: Executor) -> Executor:
@@ -64,14 +66,14 @@ def cohort_training(
 ) -> CohortTraining:
     """The compiled program: (w_t, cohort in lanes, learning rate, round key) to the sum of messages and a report.
 
-    The number of lanes must be a multiple of the number of local devices; `map` wants one lane a device.
+    The number of lanes must be a multiple of the number of devices; `map` wants one lane a device.
     """
     side_by_side = choose_executor(executor) == "vmap"
     begin, step = local_training(loss, client)
     say = client_message(rule, noise)
 
-    def segment(params: Params, state: Progress, one: Lanes, lr: Array, key: Array) -> tuple[Progress, Any]:
-        """One lane, one segment: go on with a client, or begin one; its message, if it ends."""
+    def segment(params: Params, state: Progress, one: Lanes, lr: Array, key: Array) -> Progress:
+        """One lane, one segment: go on with a client, or begin one."""
         key = jax.random.fold_in(key, one.ids)
         state = trees.where(one.first == 0, begin(params), state)
 
@@ -83,11 +85,13 @@ def cohort_training(
             return trees.where(i < one.steps, next_step(i, state), state)
 
         if side_by_side:  # all lanes make the same number of steps
-            state = jax.lax.fori_loop(0, jax.tree.leaves(one.batches)[0].shape[0], masked, state)
-        else:
-            state = jax.lax.fori_loop(0, one.steps, next_step, state)
-        said = say(params, state, one.weight, key)
-        return state, trees.where(one.ends, said, neutral(said))
+            return jax.lax.fori_loop(0, jax.tree.leaves(one.batches)[0].shape[0], masked, state)
+        return jax.lax.fori_loop(0, one.steps, next_step, state)
+
+    def said_by(params: Params, state: Progress, one: Lanes, key: Array) -> Any:
+        """What a lane says at the end of a segment: its client's message, if the client ends there."""
+        said = say(params, state, one.weight, jax.random.fold_in(key, one.ids))
+        return trees.where(one.ends, said, neutral(said))
 
     def share(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[Message, Report]:
         """The lanes of one device, segment after segment, with a running sum of what is said."""
@@ -95,33 +99,40 @@ def cohort_training(
         def go_on(carry: tuple[Progress, Any], now: Lanes) -> tuple[tuple[Progress, Any], None]:
             states, running = carry
             if side_by_side:
-                states, said = jax.vmap(segment, (None, 0, 0, None, None))(params, states, now, lr, key)
-                said = total(said)
+                states = jax.vmap(segment, (None, 0, 0, None, None))(params, states, now, lr, key)
             else:
-                only = jax.tree.map(lambda a: a[0], now)
-                states, said = segment(params, states, only, lr, key)
-            both = jax.tree.map(lambda a, b: jnp.stack([a, b]), running, said)
-            return (states, total(both)), None
+                now = jax.tree.map(lambda a: a[0], now)
+                states = segment(params, states, now, lr, key)
+
+            def listen() -> Any:
+                if side_by_side:
+                    said = total(jax.vmap(said_by, (None, 0, 0, None))(params, states, now, key))
+                else:
+                    said = said_by(params, states, now, key)
+                return total(jax.tree.map(lambda a, b: jnp.stack([a, b]), running, said))
+
+            # a message can cost as much as a step (a spectral norm far more): only where somebody ends
+            return (states, jax.lax.cond(jnp.any(now.ends), listen, lambda: running)), None
 
         blank = begin(params)
         one = jax.tree.map(lambda a: a[0, 0], lanes)
-        shapes = jax.eval_shape(segment, params, blank, one, lr, key)[1]
+        shapes = jax.eval_shape(said_by, params, blank, one, key)
         nothing = neutral(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
         if side_by_side:
             width = lanes.ids.shape[1]
             blank = jax.tree.map(lambda a: jnp.broadcast_to(a, (width, *jnp.shape(a))), blank)
         return jax.lax.scan(go_on, (blank, nothing), lanes)[0][1]
 
-    if len(jax.local_devices()) == 1:
+    if len(devices()) == 1:
         return jax.jit(share)
 
     def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[Message, Report]:
-        return total(jax.lax.all_gather(share(params, lanes, lr, key), "lanes"))
+        return total(jax.lax.all_gather(share(params, lanes, lr, key), "devices"))
 
-    whole, split = PartitionSpec(), PartitionSpec(None, "lanes")
+    whole, split = PartitionSpec(), PartitionSpec(None, "devices")
     over_devices = jax.shard_map(
         shares,
-        mesh=_mesh(),
+        mesh=mesh(),
         in_specs=(whole, split, whole, whole),
         out_specs=whole,
         check_vma=False,
@@ -129,13 +140,45 @@ def cohort_training(
     return jax.jit(over_devices)
 
 
-def _mesh() -> Mesh:
-    return Mesh(np.array(jax.local_devices()), ("lanes",))
+def devices() -> list[jax.Device]:
+    """All devices that share a cohort, process by process."""
+    if not hosts.together():
+        return jax.local_devices()
+    return sorted(jax.devices(), key=lambda d: (d.process_index, d.id))
+
+
+def mesh() -> Mesh:
+    """The devices as one axis."""
+    return Mesh(np.array(devices()), ("devices",))
+
+
+def mine(count: int) -> slice:
+    """Which of `count` lanes (or batches), dealt evenly to the devices, belong to this process's devices."""
+    each = count // len(devices())
+    own = [i for i, d in enumerate(devices()) if d.process_index == jax.process_index()]
+    return slice(own[0] * each, (own[-1] + 1) * each)
+
+
+def apart(tree: Any, axis: int) -> Any:
+    """Arrays cut along an axis, a piece on each device; a process gives what belongs to its own devices."""
+    if len(devices()) == 1:
+        return jax.device_put(tree)
+    split = NamedSharding(mesh(), PartitionSpec(*[None] * axis, "devices"))
+    return jax.tree.map(lambda a: jax.make_array_from_process_local_data(split, a), tree)
 
 
 def everywhere(tree: Any) -> Any:
-    """The same arrays on every local device, where a round leaves them, lest the first round be a case of
+    """The same arrays on every device, where a round leaves them, lest the first round be a case of
     its own that compiles the program once more."""
-    if len(jax.local_devices()) == 1:
+    if len(devices()) == 1:
         return tree
-    return jax.device_put(tree, NamedSharding(_mesh(), PartitionSpec()))
+    whole = NamedSharding(mesh(), PartitionSpec())
+
+    def put(a: Any) -> Array:
+        if not hosts.together():
+            return jax.device_put(a, whole)
+        if isinstance(a, jax.Array) and not a.is_fully_addressable:
+            return a  # a round left it there
+        return jax.make_array_from_process_local_data(whole, np.asarray(a))
+
+    return jax.tree.map(put, tree)

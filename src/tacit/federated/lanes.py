@@ -82,10 +82,11 @@ def memory_mb(given: int) -> int:
     return int(limit / 3 / 2**20) if limit else 2048
 
 
-def lay_out(cohort: Cohort, plan: Plan) -> Lanes:
+def lay_out(cohort: Cohort, plan: Plan, mine: slice = slice(None)) -> Lanes:
     """Put clients into lanes, the longest first, each into the lane that has least to do.
 
-    Clients that drop out are not trained at all: nobody would hear of it.
+    Clients that drop out are not trained at all: nobody would hear of it. Where several processes share a
+    cohort, each lays out all of it but fills in the batches of its own lanes only (`mine`).
     """
     steps = np.where(cohort.present, cohort.steps, 0)
     clients = np.flatnonzero(cohort.present)
@@ -104,6 +105,7 @@ def lay_out(cohort: Cohort, plan: Plan) -> Lanes:
     owner = np.repeat(clients, times)
     order = np.arange(len(owner)) - np.repeat(np.cumsum(times) - times, times)
     who[begin[owner] + order, lane[owner]], nth[begin[owner] + order, lane[owner]] = owner, order
+    who, nth = who[:, mine], nth[:, mine]
     busy = nth >= 0
     first = np.where(busy, nth * length, 0)
     left = np.where(busy, np.clip(steps[who] - first, 0, length), 0)

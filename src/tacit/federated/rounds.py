@@ -14,10 +14,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from tacit import hosts
 from tacit.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation
@@ -26,9 +26,12 @@ from tacit.federated.executors import (
     CohortTraining,
     Executor,
     Report,
+    apart,
     choose_executor,
     cohort_training,
+    devices,
     everywhere,
+    mine,
 )
 from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
 from tacit.federated.local import ClientConfig, Cohort
@@ -117,6 +120,8 @@ def federation(
     noise, executor = algorithm.aggregation.noise, choose_executor(executor)
     train: CohortTraining
     if executor == "slow":
+        if hosts.together():
+            raise TacitError("training.executor = 'slow' is for one process; leave out --coordinator")
         train = slow_training(loss, client, rule, noise)
     else:
         train = cohort_training(loss, client, rule, noise, executor)
@@ -127,11 +132,15 @@ def federation(
     def layout() -> Plan:
         """From the first cohort, whichever round is asked for first: a resumed run lays out the same."""
         shapes = jax.eval_shape(init, jax.random.key(0))
-        return plan(cohort_of(0), shapes, len(jax.local_devices()), executor == "vmap", memory_mb(lanes_mb))
+        memory = hosts.least(memory_mb(lanes_mb))  # all processes must come to the same plan
+        return plan(cohort_of(0), shapes, len(devices()), executor == "vmap", memory)
 
     def ready(t: int) -> tuple[Cohort, Any]:
+        """A cohort and its lanes, on their way to the devices."""
         cohort = cohort_of(t)
-        return cohort, cohort if executor == "slow" else lay_out(cohort, layout())
+        if executor == "slow":
+            return cohort, cohort
+        return cohort, apart(lay_out(cohort, layout(), mine(layout().lanes)), axis=1)
 
     def start(key: Array) -> ServerState:
         params = init(key)
@@ -146,9 +155,10 @@ def federation(
             return state, nothing | {"steps": 0, "words": 0, "update_norm": 0.0, "lr": lr}
         if executor != "slow":
             state = everywhere(state)
-        message, report = train(state.params, laid, jnp.float32(lr), key)
+        message, report = train(state.params, laid, np.float32(lr), key)
+        del laid  # the devices drop it when they have trained
         factor = rate(server.schedule, server.warmup, t, rounds)
-        state, finite = finish(state, message, report, jnp.float32(factor))
+        state, finite = finish(state, message, report, np.float32(factor))
         if t + 1 < rounds:
             ahead.clear()
             ahead[t + 1] = ready(t + 1)  # while the devices are busy

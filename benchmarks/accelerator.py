@@ -1,0 +1,60 @@
+"""Does a fast program train as the slow, obvious one does? To be run where the fast one runs: on an accelerator.
+
+A cohort of the built-in typists trains once side by side (`vmap`) and once in plain loops (`slow`, whose weights are
+float64), in float32, by each rule. Of every layer's pseudo-gradient the relative difference in norm is taken, and the
+largest is printed. An accelerator that multiplied or added in a coarser format unasked would show 1e-3 and more. The
+suite makes the same comparison on a CPU.
+
+    python benchmarks/accelerator.py
+"""
+
+from __future__ import annotations
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.executors import cohort_training
+from tacit.federated.lanes import lay_out, memory_mb, plan
+from tacit.federated.local import ClientConfig
+from tacit.federated.objective import next_word_loss
+from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.sampling import SamplingConfig
+from tacit.federated.server import ServerConfig
+from tacit.federated.slow import slow_training
+from tacit.models import ModelConfig, language_model
+from tacit.text.prepare import PartitionConfig, TextConfig, prepare
+from tacit.text.typists import TypistsConfig
+
+MODELS = {"GRU": ModelConfig("gru", 64, 64), "CIFG": ModelConfig("lstm", 48, 96)}
+RULES = ("mean", "attentive", "attentive-loss")
+
+
+def main() -> None:
+    """One line of JSON for each model and rule."""
+    ready = prepare(
+        TextConfig(vocabulary=1501), PartitionConfig(), TypistsConfig(users=40, messages=60), seed=0
+    )
+    client = ClientConfig(lr=0.5, clip=1.0, momentum=0.5)
+    algorithm = Algorithm(client, AggregationConfig(), ServerConfig(), SamplingConfig(clients=8))
+    cohort = text_cohort(ready.clients, algorithm, 0, 0, text_grid(ready.clients, client))
+    for name, config in MODELS.items():
+        model = language_model(config, len(ready.vocabulary))
+        params, loss = model.init(jax.random.key(0)), next_word_loss(model)
+        lanes = lay_out(cohort, plan(cohort, params, len(jax.local_devices()), True, memory_mb(0)))
+        for kind in RULES:
+            rule = aggregation(AggregationConfig(rule=kind))  # type: ignore[arg-type]
+            rest = (jnp.float32(client.lr), jax.random.key(1))
+            fast, _ = cohort_training(loss, client, rule, 0.0, "vmap")(params, lanes, *rest)
+            slow, _ = slow_training(jax.jit(loss), client, rule, 0.0)(params, cohort, *rest)
+            pairs = zip(*(jax.tree.leaves(rule.combine(params, m)) for m in (fast, slow)), strict=True)
+            worst = max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
+            found = {"model": name, "rule": kind, "clients": 8, "largest_relative_difference": worst}
+            print(json.dumps(found | {"device": jax.devices()[0].device_kind}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
