@@ -110,7 +110,7 @@ def test_fetch_files(server, tmp_path, suffix):
     path = catalogue.fetch(e, tmp_path / "data")
     assert path == tmp_path / "data" / "demo"
     assert {p.name: p.read_bytes() for p in path.iterdir()} == TEXT
-    assert [c.texts for c in corpus.read(path)] == [["a b c"], ["d e"], ["f"]]
+    assert [[m.text for m in c.messages(0)] for c in corpus.read(path)] == [["a b c"], ["d e"], ["f"]]
     Quiet.seen.clear()
     assert catalogue.fetch(e, tmp_path / "data") == path
     assert Quiet.seen == []  # what is there and right is not asked for again

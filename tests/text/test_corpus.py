@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import TacitError
-from tacit.text.corpus import Corpus, SplitCorpus, from_messages, read, splitter, word_counts
+from tacit.text.corpus import Corpus, SplitCorpus, from_messages, read
+from tacit.text.encode import counts, everybody, of_people, splitter
 from tacit.text.vocabulary import build
 
 
@@ -27,6 +28,11 @@ def said(path, protocol="plain"):
     message = str(error.value)
     assert "\n" not in message
     return message
+
+
+def words_of(corpus):
+    text = everybody(corpus, lower=False)
+    return counts(text, of_people(text, np.arange(len(corpus)), limit=0))
 
 
 def texts(corpus, k=0):
@@ -74,7 +80,7 @@ def test_plain_text_is_one_person(tmp_path, name):
     c = read(write(tmp_path / name, "\ufeffOlá, você!\r\n\r\n  \nSegunda\u2028linha"))
     assert (len(c), c.user(0)) == (1, "all")
     assert texts(c) == ["Olá, você!", "Segunda\u2028linha"]
-    assert splitter(c)("Olá, você!") == ["Olá", ",", "você", "!"]
+    assert splitter(False, c.pretokenized)("Olá, você!") == ["Olá", ",", "você", "!"]
 
 
 def test_gzip_is_known_by_its_content(tmp_path):
@@ -108,7 +114,7 @@ def test_splits_under_any_common_name(tmp_path, names):
     assert isinstance(s, SplitCorpus)
     assert [texts(c) for c in s] == [["one do n't"], ["two do n't"], ["three do n't"]]
     assert all(c.pretokenized for c in s)
-    assert splitter(s.train)("do n't 3 @.@ 5") == ["do", "n't", "3", "@.@", "5"]
+    assert splitter(False, s.train.pretokenized)("do n't 3 @.@ 5") == ["do", "n't", "3", "@.@", "5"]
     assert s.train.name == f"{tmp_path.name}/train"
 
 
@@ -126,11 +132,11 @@ def test_fedatt_protocol_step_by_step(tmp_path):
     assert texts(s.train) == ["= heading =", "the cat sat", "the <unk> ran", "ends bare ."]
     assert texts(s.valid) == ["a", ". b", "c"]
     assert texts(s.test) == ["u.s.", "n"]
-    counts = word_counts(*s)
+    found = dict.fromkeys(word for c in s for word in words_of(c))
     types = {w for c in s for t in texts(c) for w in t.split()}
-    assert set(counts) == types
+    assert set(found) == types
     # `<unk>` is one of the types and one of the specials: the two others are what is added.
-    assert len(build(counts, 0)) == len(types) + 2
+    assert len(build(dict.fromkeys(found, 1), 0)) == len(types) + 2
 
 
 def test_fedatt_on_one_file(tmp_path):
@@ -139,9 +145,22 @@ def test_fedatt_on_one_file(tmp_path):
     assert c.pretokenized
 
 
-def test_word_counts_uses_the_right_splitter():
-    assert word_counts(from_messages("m", {"u": ["don't!"]})) == {"don't": 1, "!": 1}
-    assert word_counts(from_messages("m", {"u": ["don't!"]}, pretokenized=True)) == {"don't!": 1}
+def test_words_are_counted_as_the_corpus_is_split():
+    assert words_of(from_messages("m", {"u": ["don't!", "!"]})) == {"don't": 1, "!": 2}
+    assert words_of(from_messages("m", {"u": ["don't!"]}, pretokenized=True)) == {"don't!": 1}
+
+
+def test_messages_are_a_sequence():
+    mine = from_messages("m", {"o": ["x"], "u": [f"m{i}" for i in range(5000)]}).messages(1)
+    assert len(mine) == 5000 and mine[0].text == "m0" and mine[-1].text == "m4999"
+    assert [m.text for m in mine[1:3]] == ["m1", "m2"] and [m.text for m in mine[4::2000]] == [
+        "m4",
+        "m2004",
+        "m4004",
+    ]
+    assert [m.text for m in mine] == [f"m{i}" for i in range(5000)] and mine[7:3] == []
+    with pytest.raises(IndexError):
+        mine[5000]
 
 
 def test_missing_file(tmp_path):

@@ -109,7 +109,7 @@ def test_with_a_given_vocabulary_the_split_is_the_same(tmp_path: Path) -> None:
     path = marked(tmp_path / "a.jsonl")
     first = ready(path)
     again = prepare(TextConfig(corpus=path, vocabulary=0), PartitionConfig(), FEW, 0, first.vocabulary)
-    for a, b in zip(first[1:], again[1:], strict=True):
+    for a, b in zip(first[1:5], again[1:5], strict=True):  # the four texts
         assert (
             a.names == b.names and np.array_equal(a.tokens, b.tokens) and np.array_equal(a.owners, b.owners)
         )

@@ -52,6 +52,12 @@ def test_nothing_but_white_space_is_lost(text):
 
 
 @given(st.one_of(st.text(), corners))
+def test_no_token_spans_white_space(text):
+    """So what stands between white space can be split on its own, and once."""
+    assert tokenize(text) == [token for chunk in text.split() for token in tokenize(chunk)]
+
+
+@given(st.one_of(st.text(), corners))
 def test_detokenize_loses_nothing_either(text):
     tokens = tokenize(text)
     assert "".join(detokenize(tokens).split()) == "".join(tokens)

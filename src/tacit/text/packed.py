@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tacit.text.flat import cells, ends
 from tacit.text.vocabulary import BOS
 
 
@@ -53,7 +56,7 @@ class Packed:
     owners: np.ndarray  # [clients + 1] int64, where each client's sentences start
     names: tuple[str, ...]  # [clients]
 
-    @property
+    @cached_property  # every round asks
     def sizes(self) -> np.ndarray:
         """How many sentences each client holds, [clients]."""
         return np.diff(self.owners)
@@ -72,18 +75,20 @@ class Packed:
         return len(self.owners) - 1
 
     def gather(self, clients: np.ndarray) -> Packed:
-        """The text of these clients, in this order."""
-        starts, sizes = self.owners[clients], self.sizes[clients]
-        owners = np.concatenate([[0], np.cumsum(sizes)])
-        sentences = np.arange(owners[-1]) + np.repeat(starts - owners[:-1], sizes)
-        return self.take(sentences, owners, [self.names[c] for c in clients])
+        """The text of these clients, in this order; what that costs does not depend on the others."""
+        starts = self.owners[clients]
+        sizes = self.owners[clients + 1] - starts
+        return self.take(
+            cells(starts, sizes), ends(sizes), tuple(map(self.names.__getitem__, clients.tolist()))
+        )
 
     def take(self, sentences: np.ndarray, owners: np.ndarray, names: Sequence[str]) -> Packed:
         """These sentences, in this order, as the text of other clients."""
-        starts, spans = self.offsets[sentences], np.diff(self.offsets)[sentences]
-        offsets = np.concatenate([[0], np.cumsum(spans)])
-        cells = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], spans)
-        return Packed(self.tokens[cells], offsets, np.asarray(owners, np.int64), tuple(names))
+        starts = self.offsets[sentences]
+        spans = self.offsets[sentences + 1] - starts
+        return Packed(
+            self.tokens[cells(starts, spans)], ends(spans), np.asarray(owners, np.int64), tuple(names)
+        )
 
 
 def pack(clients: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> Packed:
@@ -94,10 +99,19 @@ def pack(clients: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> Packe
     ([1, 2], [2, 1, 3])
     """
     sentences = [sentence for client in clients for sentence in client]
-    tokens = np.concatenate(sentences) if sentences else np.zeros(0)
-    offsets = np.concatenate([[0], np.cumsum([len(s) for s in sentences], dtype=np.int64)])
-    owners = np.concatenate([[0], np.cumsum([len(c) for c in clients], dtype=np.int64)])
-    return Packed(tokens.astype(np.int32), offsets.astype(np.int64), owners.astype(np.int64), tuple(names))
+    tokens = np.concatenate([np.zeros(0, np.int32), *sentences]).astype(np.int32)
+    offsets, owners = (ends(np.array([len(x) for x in held], np.int64)) for held in (sentences, clients))
+    return Packed(tokens, offsets, owners, tuple(names))
+
+
+def join(texts: Sequence[Packed]) -> Packed:
+    """The clients of several texts, one text after another."""
+    return Packed(
+        np.concatenate([np.zeros(0, np.int32), *(t.tokens for t in texts)]),
+        ends(np.concatenate([np.zeros(0, np.int64), *(np.diff(t.offsets) for t in texts)])),
+        ends(np.concatenate([np.zeros(0, np.int64), *(t.sizes for t in texts)])),
+        tuple(chain.from_iterable(t.names for t in texts)),
+    )
 
 
 def bucket(n: int) -> int:

@@ -16,12 +16,27 @@ nothing is held twice, and no client is left empty.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from tacit.errors import TacitError
+from tacit.settings import number
+
+
+@dataclass(frozen=True)
+class PartitionConfig:
+    """Who holds what: the table [partition]. `auto`: by user where users are known, else IID."""
+
+    kind: Literal["auto", "user", "iid", "shards", "dirichlet", "quantity"] = "auto"
+    clients: int = number(100, 1)  # but for `user`
+    by: Literal["topic", "user", "length"] = "topic"  # the label that shards and dirichlet skew
+    shards: int = number(2, 1)  # shards per client
+    alpha: float = number(0.5, 1e-6)  # dirichlet: small is skewed
+    sigma: float = number(1.0, 0, 10)  # quantity: log-standard deviation of the clients' sizes
 
 
 class Partition(NamedTuple):
@@ -33,6 +48,19 @@ class Partition(NamedTuple):
     def client(self, k: int) -> np.ndarray:
         """The examples client k holds."""
         return self.order[self.offsets[k] : self.offsets[k + 1]]
+
+
+def deal(
+    kind: str, config: PartitionConfig, n: int, labels: Callable[[], np.ndarray], rng: np.random.Generator
+) -> Partition:
+    """n examples dealt in the way `kind` names; `labels` [n] are asked for where it goes by them."""
+    if kind == "iid":
+        return iid(n, config.clients, rng)
+    if kind == "quantity":
+        return quantity(n, config.clients, config.sigma, rng)
+    if kind == "shards":
+        return shards(labels(), config.clients, config.shards, rng=rng)
+    return dirichlet(labels(), config.clients, config.alpha, rng)
 
 
 def by_user(users: np.ndarray) -> Partition:

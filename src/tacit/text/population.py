@@ -1,12 +1,13 @@
 """People and what each of them typed: the one shape in which text enters Tacit.
 
 A population is anything that can say how many people it has and give one person's messages in time
-order. A corpus read from a file keeps them in memory; the built-in typists make them when asked, so
-a population of a million costs nothing until its people are visited.
+order. A corpus read from a file keeps them as bytes and the built-in typists make them when asked, so
+a population of a million costs little until its people are visited.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -32,7 +33,7 @@ class Population(Protocol):
         """The name under which person k is known."""
         ...
 
-    def messages(self, k: int) -> list[Message]:
+    def messages(self, k: int) -> Sequence[Message]:
         """What person k typed, oldest first."""
         ...
 

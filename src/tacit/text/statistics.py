@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.errors import TacitError
-from tacit.text.corpus import splitter
+from tacit.text.encode import splitter
 from tacit.text.population import Population
 
 _DEALS = 3  # random dealings averaged for the null
@@ -191,7 +191,7 @@ class _Text(NamedTuple):
 
 
 def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Generator) -> _Text:
-    split = splitter(population)
+    split = splitter(lower=False, pretokenized=getattr(population, "pretokenized", False))
     words: dict[str, int] = {"\n<s>": _START, "\n</s>": _END}  # a line feed: no token can look like these
     shapes: dict[str, int] = {"\n<s>": _START}
     known: dict[str, tuple[int, int]] = {}  # token to its word and shape

@@ -1,0 +1,102 @@
+"""The lines of a file, plain or gzipped, in blocks that can be worked on apart.
+
+A block is some megabytes of whole lines with the place where it begins, so that whoever reads it can say in
+which line of the file a mistake is. A file that turns out to be damaged gives all lines before the damage
+first: the earliest mistake is the one that is told.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tacit.errors import TacitError
+
+Watch = Callable[[str, float], None]
+"""Whoever wants to know how far long work is: what is done, and the share that is behind us."""
+
+_BLOCK, _PIECE = 1 << 22, 1 << 18  # bytes of text that are worked on together, and read at once
+
+
+def nobody(what: str, share: float) -> None:
+    """Watches nothing."""
+
+
+class Block(NamedTuple):
+    """Some whole lines of a file."""
+
+    path: Path
+    line: int  # number of its first line, from 1
+    start: int  # bytes before it
+    raw: bytes
+
+
+def blocks(path: Path, watch: Watch = nobody, size: int = _BLOCK) -> Iterator[Block]:
+    """The file from its beginning to its end; what is wrong with it as bytes is told here."""
+    line, start, held = 1, 0, bytearray()
+    pieces = _pieces(path, watch)
+    while True:
+        damage: Exception | None = None
+        try:
+            piece = next(pieces, b"")
+        except (OSError, EOFError, zlib.error) as error:
+            piece, damage = b"", error
+        held += piece
+        if len(held) >= size or not piece:
+            end = held.rfind(b"\n") + 1 if piece or damage else len(held)
+            if end:
+                raw = bytes(held[:end])
+                del held[:end]
+                yield Block(path, line, start, raw)
+                line, start = line + raw.count(b"\n"), start + end
+        if damage is not None:
+            raise _told(path, line - 1, damage) from None
+        if not piece:
+            return
+
+
+def lines(block: Block) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a block without their ends."""
+    raw, wrong = block.raw, -1
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        wrong = error.start
+        text = raw[: raw.rfind(b"\n", 0, wrong) + 1].decode()
+    if block.line == 1:
+        text = text.removeprefix("\ufeff")
+    for number, line in enumerate(text.split("\n"), start=block.line):
+        yield number, line.rstrip("\r")
+    if wrong >= 0:
+        number = block.line + raw.count(b"\n", 0, wrong)
+        raise TacitError(
+            f"{block.path}, line {number}: byte {block.start + wrong} is not UTF-8; save the file as UTF-8"
+        )
+
+
+def first_line(path: Path) -> str:
+    """The first line that is not blank, or ""."""
+    return next((line for block in blocks(path, size=1) for _, line in lines(block) if line.strip()), "")
+
+
+def _pieces(path: Path, watch: Watch) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        whole = os.fstat(file.fileno()).st_size
+        zipped = path.suffix == ".gz" or file.peek(2)[:2] == b"\x1f\x8b"
+        source = gzip.GzipFile(fileobj=file) if zipped else file
+        while piece := source.read1(_PIECE):  # what there is, also before damage
+            watch("reading", file.tell() / max(1, whole))
+            yield piece
+
+
+def _told(path: Path, line: int, error: Exception) -> TacitError:
+    if isinstance(error, EOFError):
+        return TacitError(f"{path}, after line {line}: the gzip data ends early; copy or download it again")
+    if isinstance(error, gzip.BadGzipFile | zlib.error):
+        return TacitError(f"{path}, after line {line}: damaged gzip ({error}); copy or download it again")
+    reason = getattr(error, "strerror", None) or error
+    return TacitError(f"{path}: cannot be read ({reason}); check the file and its permissions")

@@ -1,0 +1,263 @@
+"""Words as pieces (paper 4, section 6): a small inventory from which every word can be put together.
+
+The inventory is Kudo's unigram model (2018), trained by sentencepiece on a table of word counts, which federated
+counting provides: nobody's text is needed. A word is written with the segmentation of the highest probability.
+
+The last piece of a word carries the marker `▁`, the others never do. So no word's pieces are the beginning of
+another's, and a word is known the moment its last piece is read: the lexicon transducer can be sequential
+(`tacit.ngram.lexicon`). With the usual marker in front, half the words begin another.
+
+Ids 0, 1, 2 are `<s>`, `</s>`, `<unk>`, as in every vocabulary here. `<unk>` stands for a whole word that has a
+character outside the inventory. The file is sentencepiece's own `.model`; equal counts give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+
+from tacit.errors import TacitError
+from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+
+MARKER = "▁"
+
+_LINES = 50_000  # that words are told to sentencepiece in, if there are not more words
+_MOST = 2**40  # a word's count as sentencepiece gets it; sums must stay below 2⁶³
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """An inventory, as the bytes of its file.
+
+    >>> few = train({"low": 5, "lower": 4, "lowest": 3, "newest": 6, "wide": 2}, size=18)
+    >>> few.decode(few.encode(["lowest", "new"]))
+    ['lowest', 'new']
+    >>> few.encode(["x"]).tolist()
+    [0, 2, 1]
+    """
+
+    proto: bytes
+
+    @cached_property
+    def _processor(self) -> sentencepiece.SentencePieceProcessor:
+        return sentencepiece.SentencePieceProcessor(model_proto=self.proto)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The pieces by id."""
+        processor = self._processor
+        return Vocabulary(tuple(processor.id_to_piece(i) for i in range(processor.get_piece_size())))
+
+    @cached_property
+    def ends(self) -> NDArray[np.bool_]:
+        """Whether a word is over after each piece, [pieces]."""
+        pieces = self.vocabulary.words
+        return np.array([i <= UNK or piece.endswith(MARKER) for i, piece in enumerate(pieces)], np.bool_)
+
+    @cached_property
+    def whole(self) -> NDArray[np.bool_]:
+        """Whether each piece is a word by itself, if one begins with it, [pieces]: what can be suggested."""
+        pieces = self.vocabulary.words
+        return np.array([piece.endswith(MARKER) and piece != MARKER for piece in pieces], np.bool_)
+
+    @cached_property
+    def _memory(self) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(SPECIALS, (UNK,))  # typed by a person, they are unknown words
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def segment(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """The pieces of each word; (2,) where the inventory lacks one of its characters."""
+        known = self._memory
+        new = [word for word in dict.fromkeys(words) if word not in known]
+        spelt = self._processor.encode(new) if new else []  # a call costs much, even for nothing
+        for word, found in zip(new, spelt, strict=True):
+            whole = MARKER not in word and "".join(self.vocabulary.words[i] for i in found) == word + MARKER
+            known[word] = tuple(found) if whole else (UNK,)
+        return [known[word] for word in words]
+
+    def encode(self, words: Iterable[str]) -> np.ndarray:
+        """Ids of one message's pieces with its start and end, [pieces + 2] int32: `Vocabulary.encode` for pieces."""
+        pieces = [piece for word in self.segment(list(words)) for piece in word]
+        return np.array([BOS, *pieces, EOS], np.int32)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The words of pieces; a word that was not finished comes without its end."""
+        said = "".join(
+            SPECIALS[UNK] + MARKER if i == UNK else self.vocabulary.words[i] for i in ids if i > EOS
+        )
+        return [word for word in said.split(MARKER) if word]
+
+    def words_in(self, tokens: NDArray) -> NDArray[np.int64]:
+        """The number of the word that each token belongs to, [tokens] from 0; `<s>` and `</s>` count as words."""
+        over = self.ends[tokens]
+        return np.cumsum(over) - over
+
+    def outside(self, words: Vocabulary, tokens: NDArray) -> NDArray[np.bool_]:
+        """Which pieces of `<s> … </s>` sentences belong to words outside a vocabulary of words, [tokens].
+
+        A word is compared by a 64-bit hash of its pieces. A word written with other pieces than its best ones
+        is outside too; `encode` never does that.
+        """
+        segments = [s for s in self.segment(words.words[UNK + 1 :]) if s != (UNK,)]
+        sizes = np.array([len(s) for s in segments], np.int64)
+        flat = np.array([piece for s in segments for piece in s], np.int64)
+        inside = _hashes(flat, np.repeat(np.arange(len(sizes)), sizes))
+        special = np.asarray(tokens) <= EOS
+        number = self.words_in(tokens)
+        return ~np.isin(_hashes(tokens, number), inside)[number] & ~special
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a piece model reads text: its pieces, and the words that a word model in its place would know.
+
+    The words change nothing that is learnt; terms of all others are left out where the two are compared.
+    """
+
+    pieces: Pieces
+    words: Vocabulary
+
+    def encode(self, words: Iterable[str]) -> np.ndarray:
+        """Ids of one message's pieces with its start and end, [pieces + 2] int32."""
+        return self.pieces.encode(words)
+
+    def outside(self, tokens: NDArray) -> NDArray[np.bool_]:
+        """Which pieces belong to words that the word model would not know, [tokens]."""
+        return self.pieces.outside(self.words, tokens)
+
+
+def train(counts: Mapping[str, float], size: int) -> Pieces:
+    """The inventory of `size` pieces (`<s>`, `</s>`, `<unk>` counted) for words with their counts.
+
+    Counts need not be whole, as clipped ones are not; they are scaled so that the smallest is 1.
+    """
+    for word, count in counts.items():
+        if not count >= 0 or count == float("inf"):
+            raise TacitError(f"the count of {word!r} is {count}; counts are numbers from 0 up")
+    used = {w: float(c) for w, c in counts.items() if c > 0 and w not in SPECIALS and MARKER not in w}
+    if not used:
+        raise TacitError("an inventory of pieces needs counted words and there are none; count words first")
+    whole = all(c.is_integer() for c in used.values())
+    unit = 1.0 if whole and max(used.values()) <= _MOST else min(used.values())
+    unit = max(unit, max(used.values()) / _MOST)
+    file = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(
+                _lines(used, unit)
+            ),  # not a file: its path would be written into the model
+            model_writer=file,
+            input_format="tsv",
+            model_type="unigram",
+            vocab_size=size,
+            character_coverage=1.0,
+            normalization_rule_name="identity",
+            treat_whitespace_as_suffix=True,
+            split_by_unicode_script=False,  # don't is one word: the tokeniser has decided
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_id=UNK,
+            num_threads=16,  # decides the order of sums and so the bytes, on any number of cores
+            minloglevel=2,
+        )
+    except (RuntimeError, OSError) as error:
+        raise _refused(str(error), size) from None
+    return Pieces(file.getvalue())
+
+
+def _lines(counts: Mapping[str, float], unit: float) -> list[str]:
+    """The table that sentencepiece reads, `word<TAB>count`, a common word on many lines.
+
+    It takes its first candidates, strings of several characters, by how many lines have them, but single characters
+    by their counts. With a line for each word, `a` and the marker are so much likelier than `a▁` at first that the
+    commonest words would stay in two pieces for ever. The lines are mixed: equal neighbours make it slow.
+    """
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    amount = np.array([counts[word] / unit for word in words])
+    times = np.minimum(amount, np.maximum(1, np.round(amount * (_LINES / amount.sum())))).astype(np.int64)
+    each = np.maximum(1, np.round(amount / times)).astype(np.int64)
+    mixed = np.random.default_rng(0).permutation(np.repeat(np.arange(len(words)), times))
+    return [f"{words[i]}\t{each[i]}" for i in mixed.tolist()]
+
+
+def read_counts(path: Path) -> dict[str, float]:
+    """A table of counts, `word<TAB>count` a line; lines that begin with `#` and a tab-less rest are comments."""
+    counts: dict[str, float] = {}
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise TacitError(f"{path}: cannot read these counts ({reason})") from None
+    for number, line in enumerate(lines, start=1):
+        if not line or (line.startswith("#") and "\t" not in line):
+            continue
+        word, _, count = line.partition("\t")
+        try:
+            counts[word] = float(count)
+        except ValueError:
+            raise TacitError(f"{path}, line {number}: expected word<TAB>count, found {line[:60]!r}") from None
+    return counts
+
+
+def load(path: Path) -> Pieces:
+    """Read an inventory's `.model` file."""
+    try:
+        found = Pieces(path.read_bytes())
+        words = found.vocabulary.words
+    except OSError as error:
+        raise TacitError(f"{path}: cannot read this inventory of pieces ({error.strerror})") from None
+    except RuntimeError:
+        raise TacitError(f"{path}: not an inventory of pieces, or a damaged one; make it again") from None
+    if words[: len(SPECIALS)] != SPECIALS or any(w.startswith(MARKER) and w != MARKER for w in words):
+        raise TacitError(
+            f"{path}: this inventory marks the beginning of words or has other specials; make one with Tacit"
+        )
+    return found
+
+
+def inventory(path: Path, size: int) -> Pieces:
+    """The inventory that `text.inventory` names: a `.model` file, or counts to make one of `size` pieces from.
+
+    A directory of `tacit count` or of a run stands for its counts.tsv or pieces.model.
+    """
+    if path.is_dir():
+        path = path / ("pieces.model" if (path / "pieces.model").is_file() else "counts.tsv")
+    if path.suffix != ".model":
+        return train(read_counts(path), size)
+    found = load(path)
+    if len(found) != size:
+        raise TacitError(
+            f"{path} holds {len(found)} pieces and text.pieces is {size}; set it to {len(found)}"
+        )
+    return found
+
+
+def _refused(reason: str, size: int) -> TacitError:
+    """What sentencepiece says, in a line that tells what to do."""
+    if most := re.search(r"too high.*<= (\d+)", reason):
+        return TacitError(
+            f"{size} pieces are too many: the counts allow {most[1]}; ask for fewer or count more"
+        )
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
+        return TacitError(f"{size} pieces are too few: the characters alone are {least[1]}; ask for more")
+    return TacitError(f"sentencepiece could not make {size} pieces: {' '.join(reason.split())[:200]}")
+
+
+def _hashes(tokens: NDArray, number: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A hash of each run of tokens, the runs numbered 0, 1, … without gaps, [runs]."""
+    first = np.searchsorted(number, np.arange(number[-1] + 1 if len(number) else 0))
+    place = np.arange(len(number)) - first[number]
+    with np.errstate(over="ignore"):
+        powers = np.cumprod(np.full(int(place.max(initial=0)) + 1, 0x9E3779B97F4A7C15, np.uint64))
+        terms = (np.asarray(tokens).astype(np.uint64) + np.uint64(1)) * powers[place]
+        return np.add.reduceat(terms, first) if len(first) else terms

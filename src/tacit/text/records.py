@@ -1,0 +1,123 @@
+"""From lines to messages in flat arrays: who typed, when, and what, without an object for each of them.
+
+What a line may look like is told in `corpus`. A function of this module works on one block of lines and knows
+nothing of the others, so that blocks can be worked on by several processes.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.errors import TacitError
+from tacit.text.lines import Block, lines
+
+NO_TIME, DATE, NUMBER = 0, 1, 2
+_DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?")
+
+
+class Records(NamedTuple):
+    """The messages of a block, or of all blocks, in the order of their lines."""
+
+    users: tuple[str, ...]  # those who typed them, by first appearance
+    person: np.ndarray  # [messages] int32, place in `users`
+    line: np.ndarray  # [messages] int32, in the file
+    kind: np.ndarray  # [messages] int8, of its time: NO_TIME, DATE or NUMBER
+    spans: np.ndarray  # [messages, 2] int32, bytes of its time and of its text
+    data: bytes | mmap.mmap  # time and text, message after message
+
+
+def json_records(block: Block) -> Records:
+    """Messages of JSON lines; those without text are left out."""
+    users: dict[str, int] = {}
+    person: list[int] = []
+    numbers: list[int] = []
+    kinds: list[int] = []
+    pieces: list[str] = []
+    for number, line in lines(block):
+        if not line or line.isspace():
+            continue
+        user, text, time = _record(block.path, number, line)
+        if not text or text.isspace():
+            continue
+        person.append(users.setdefault(user, len(users)))
+        numbers.append(number)
+        kinds.append(NO_TIME if time is None else NUMBER if type(time) is int else DATE)
+        pieces += ("" if time is None else str(time), text)
+    return _flat(users, person, numbers, kinds, pieces)
+
+
+def text_records(block: Block, *, last_column: bool, fedatt: bool) -> Records:
+    """Sentences of plain text, all of one person; blank ones are left out."""
+    numbers: list[int] = []
+    pieces: list[str] = []
+    for number, line in lines(block):
+        if last_column:
+            line = line.rpartition("\t")[2]
+        for sentence in line.split(" . ") if fedatt else (line,):
+            if text := sentence.strip():
+                numbers.append(number)
+                pieces += ("", text.lower() if fedatt else text)
+    return _flat(("all",), [0] * len(numbers), numbers, [NO_TIME] * len(numbers), pieces)
+
+
+def from_texts(messages: dict[str, list[str]]) -> Records:
+    """Messages at hand, of each person oldest first."""
+    texts = [text for mine in messages.values() for text in mine]
+    person = [k for k, mine in enumerate(messages.values()) for _ in mine]
+    pieces = [piece for text in texts for piece in ("", text)]
+    return _flat(messages, person, [0] * len(texts), [NO_TIME] * len(texts), pieces)
+
+
+def _flat(
+    users: Iterable[str], person: list[int], numbers: list[int], kinds: list[int], pieces: list[str]
+) -> Records:
+    """`pieces`: time, text, time, text, …"""
+    data = [piece.encode("utf-8", "surrogatepass") for piece in pieces]
+    spans = np.fromiter(map(len, data), np.int32, len(data)).reshape(-1, 2)
+    columns = np.array(person, np.int32), np.array(numbers, np.int32), np.array(kinds, np.int8)
+    return Records(tuple(users), *columns, spans, b"".join(data))
+
+
+def _record(path: Path, number: int, line: str) -> tuple[str, str, str | int | None]:
+    """One checked line: user, text, time."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep or too large"
+        raise TacitError(
+            f"{path}, line {number}: not valid JSON ({reason}); write one object a line"
+        ) from None
+    if not isinstance(record, dict):
+        raise TacitError(
+            f'{path}, line {number}: expected an object with "user" and "text", found {_kind(record)}'
+        )
+    for key in ("user", "text"):
+        if key not in record:
+            raise TacitError(f'{path}, line {number}: "{key}" is missing; each line needs "user" and "text"')
+        if not isinstance(record[key], str):
+            raise TacitError(f'{path}, line {number}: "{key}" must be a string, found {_kind(record[key])}')
+    time = record.get("time")
+    if time == "":
+        time = None
+    good = time is None or type(time) is int or (isinstance(time, str) and _DATE.fullmatch(time))
+    if not good:
+        shown = repr(time) if isinstance(time, str) else _kind(time)
+        raise TacitError(
+            f'{path}, line {number}: "time" must be a whole number or an ISO date (2024-05-01), not {shown}'
+        )
+    user, text = record["user"], record["text"]
+    if "\\u" in line:  # an escape can spell half a surrogate pair, which no UTF-8 file could hold later
+        user, text = (s.encode("utf-8", "surrogatepass").decode("utf-8", "replace") for s in (user, text))
+    return user, text, time
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
