@@ -1,0 +1,39 @@
+"""How many cells of a round's batches hold a word, with batches of like numbers of words and with the papers' batches.
+
+The first round of FedAtt's protocol (100 clients, ten a round, E 5, B 10); paths of corpora are given.
+
+    python benchmarks/useful.py ptb wikitext-2 > benchmarks/results/useful.json
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tacit.config import resolve
+from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.text.prepare import prepare
+
+PROTOCOL = ("partition.kind=iid", "partition.clients=100", "client.epochs=5", "text.max_words=95")
+
+
+def shares(corpus: str) -> dict[str, float]:
+    """The share of useful cells by kind of batching."""
+    config = resolve("fedatt", [f"text.corpus={corpus}", "text.protocol=fedatt", *PROTOCOL])
+    clients = prepare(config.text, config.partition, config.typists, config.seed).clients
+    found = {}
+    for kind in ("words", "sentences"):
+        client = dataclasses.replace(config.client, batching=kind)
+        algorithm = Algorithm(client, config.aggregation, config.server, config.sampling)
+        cohort = text_cohort(clients, algorithm, config.seed, 0, text_grid(clients, client))
+        cells = int(cohort.steps.sum()) * int(np.prod(cohort.batches.targets.shape[2:]))
+        found[kind] = float((cohort.batches.targets >= 0).sum() / cells)
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps({Path(corpus).name: shares(corpus) for corpus in sys.argv[1:]}, indent=1))
