@@ -205,7 +205,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return Trainer(lambda key: ServerState(model.init(key), {"count": jnp.int32(0)}), step)
 
-    def scorer(model: Any) -> Any:
+    def scorer(model: Any, spelling: Any = None) -> Any:
         def score(params: Any, text: Any) -> Scores:
             size = abs(float(np.asarray(params["output_bias"])[0]) - 1.3)  # best in the middle of the run
             return Scores(*(np.full(len(text.offsets) - 1, v) for v in (size, 0, 5, 0, 1, 2)))

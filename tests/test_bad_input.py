@@ -54,7 +54,7 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["train", "fedavg", "--set", "text.protocol=fedatt"], ["text.protocol", "'plain'"]),
         (["train", "fedavg", "--corpus", "nowhere.txt"], ["nowhere.txt", "tacit data list"]),
         (["train", "fedavg", "--corpus", "pbt"], ["'pbt'", "'ptb'"]),
-        (["evaluate"], ["Missing argument 'DIR'"]),
+        (["evaluate"], ["Missing argument 'DIR|FILE'"]),
         (["evaluate", "nowhere"], ["nowhere", "tacit train"]),
         (["predict", "nowhere", "hi"], ["nowhere", "tacit train"]),
         (["predict", "nowhere", "hi", "--k", "0"], ["--k", "0"]),
@@ -291,9 +291,11 @@ def test_a_truncated_checkpoint(tmp_path: Path, tacit: Commands, trained: Traine
 def test_an_empty_directory_or_a_file_is_no_run(tmp_path: Path, tacit: Commands) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("x")
-    for name in ("empty", "file"):
-        for how in (EVALUATE, PREDICT, COMPARE):
-            tacit(*using(how, tmp_path / name, tmp_path)).refused(name, "not a run directory", "tacit train")
+    for how in (EVALUATE, PREDICT, COMPARE):
+        tacit(*using(how, tmp_path / "empty", tmp_path)).refused("empty", "not a run directory", "tacit train")
+    tacit(*using(COMPARE, tmp_path / "file", tmp_path)).refused("file", "not a run directory", "tacit train")
+    tacit(*using(EVALUATE, tmp_path / "file", tmp_path)).refused("file", "no held-out text", "--corpus")
+    tacit(*using(PREDICT, tmp_path / "file", tmp_path)).refused("file", "no ARPA file")
 
 
 # Disks.

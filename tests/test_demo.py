@@ -1,4 +1,4 @@
-"""The demonstration, made tiny: three models side by side on one page."""
+"""The demonstration, made tiny: five models side by side on one page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commands import TINY, Commands, sets, tree
 from tacit import demo
 
 
-def test_the_demo_leaves_a_report_of_three_models(
+def test_the_demo_leaves_a_report_of_five_models(
     tmp_path: Path, tacit: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "CONTEXTS", ("", "are you", "<b>"))
@@ -22,18 +22,44 @@ def test_the_demo_leaves_a_report_of_three_models(
     page = (out / "report.html").read_text()
     for name in ("federated", "central", "Kneser-Ney 5-gram"):
         assert f"<td>{name}</td>" in page and f"<th>{name}</th>" in page and name in said
+    made = json.loads((out / "ngram/summary.json").read_text())
+    told = {line.split("  ")[0].strip(): line for line in said.splitlines()}
+    for name, row in (
+        ("distilled 3-gram", "n-gram"),
+        ("Kneser-Ney of others", "Kneser-Ney, supplement"),
+    ):
+        figures = made["models"][row]
+        assert f"<td>{name}</td>" in page
+        for cell in (f"{figures['perplexity']:.1f}", f"{figures['top1']:.2%}", f"{figures['top3']:.2%}"):
+            assert f"  {cell}" in told[name] and f"<td>{cell}</td>" in page  # one person: no interval
+    assert f"<td>{made['ngrams']:,}, weights from {made['sentences']} sentences of the network</td>" in page
+    assert f"<td>{made['bytes']['model.tacit'] / 1e6:.2f} MB</td>" in page
+    assert f"<td>{made['latency_us']['p50']:.0f} µs (99 %: {made['latency_us']['p99']:.0f} µs)</td>" in page
     assert page.count("<svg") == 3 and "On later messages of people it learned from" in page
     assert "&lt;b&gt;" in page and "(nothing typed yet)" in page
     assert str(out / "report.html") in said
     ngram = json.loads((out / "ngram.json").read_text())
     federated = json.loads((out / "summary.json").read_text())
     central = json.loads((out / "central/summary.json").read_text())
-    for key in ("tokens", "people", "oov", "sentences"):  # all three were asked the same
+    distilled, others = made["models"]["n-gram"], made["models"]["Kneser-Ney, supplement"]
+    for key in ("tokens", "people", "oov", "sentences"):  # all five were asked the same
         assert ngram["test"][key] == federated["test"][key] == central["test"][key]
+        assert distilled[key] == others[key] == federated["test"][key]
         assert ngram["seen"][key] == federated["seen"][key] == central["seen"][key]
     assert (out / "vocabulary.txt").read_bytes() == (out / "central/vocabulary.txt").read_bytes()
+    assert tacit.ok("predict", out / "ngram/model.tacit", "are you").startswith("word")
     # again: what is there is not made anew, and the page is the same
     before = tree(out)
     tacit.ok("demo", "--out", out, *small)
     assert tree(out) == before
     tacit("demo", "--out", out, *small, "--set", "seed=3").refused("seed = 0, now 3")
+
+
+def test_a_distilled_model_is_kept_while_it_is_of_this_network(tmp_path: Path) -> None:
+    facts, file = {"test": {"sll": -40.5}}, tmp_path / "summary.json"
+    assert demo._made(file, facts) is None  # none yet
+    file.write_text('{"models": {"network": {"sll": -40.5}}}')
+    assert demo._made(file, facts) == {"models": {"network": {"sll": -40.5}}}
+    for other in ('{"models": {"network": {"sll": -40.4}}}', '{"models": {', "[]", '{"models": null}'):
+        file.write_text(other)  # of a network that has learnt on since, or damaged
+        assert demo._made(file, facts) is None

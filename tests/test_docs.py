@@ -32,6 +32,8 @@ def command_lines() -> list[str]:
 
 @pytest.mark.parametrize(("page", "code"), [p for p in fences("python") if p[1].startswith("import ")])
 def test_python_on_the_pages_runs(page, code):
+    if "import kenlm" in code:
+        pytest.importorskip("kenlm")
     exec(compile(code, page, "exec"), {})
 
 
@@ -49,17 +51,14 @@ def test_commands_on_the_pages_exist(line):
 
 
 def test_settings_on_the_pages_exist():
-    assignments = [
-        words[i + 1]
-        for line in command_lines()
-        for words in [shlex.split(line)]
-        for i, w in enumerate(words)
-        if w == "--set"
-    ]
-    assert len(assignments) >= 3
-    for assignment in assignments:
-        if "normalised" not in assignment:  # the rule that CONTRIBUTING.md tells how to write
-            resolve("fedavg", [assignment])
+    checked = 0
+    for line in command_lines():
+        words = shlex.split(line)
+        together = [words[i + 1] for i, w in enumerate(words) if w == "--set"]
+        together = [a for a in together if "normalised" not in a]  # CONTRIBUTING.md writes it
+        resolve("fedavg", together)
+        checked += len(together)
+    assert checked >= 3
 
 
 def test_links_on_the_pages_lead_somewhere():

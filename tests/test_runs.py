@@ -76,7 +76,7 @@ def test_evaluation_may_be_rarer_than_rounds_but_the_last_is_always_judged(
     assert judged == [2, 3]
 
 
-@pytest.mark.parametrize("metric", ["perplexity", "top1", "top3", "sll"])
+@pytest.mark.parametrize("metric", ["perplexity", "top1", "top3", "sll", "sll_without_oov"])
 def test_the_best_round_is_best_by_the_chosen_metric(
     tmp_path: Path, corpus: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch, metric: str
 ) -> None:
@@ -85,8 +85,10 @@ def test_the_best_round_is_best_by_the_chosen_metric(
         "top1": [0.3, 0.1, 0.3, 0.2],
         "top3": [0.1, 0.2, 0.4, 0.4],
         "sll": [-4.0, -5.0, -3.5, -3.0],
+        "sll_without_oov": [-3.0, -2.0, -2.5, -2.0],
     }
-    expected = {"perplexity": 2, "top1": 1, "top3": 3, "sll": 4}[metric]  # the first of equals
+    best = {"perplexity": 2, "top1": 1, "top3": 3, "sll": 4, "sll_without_oov": 2}  # the first of equals
+    expected = best[metric]
     answers = iter([{"oov": 0.0} | {k: v[t] for k, v in measured.items()} for t in range(4)])
     monkeypatch.setattr(runs, "overall", lambda scores: next(answers))
     found = runs.train(configured(corpus, f"training.best={metric}", "training.rounds=4"), tmp_path / "run")
@@ -371,7 +373,7 @@ def test_a_perplexity_past_all_numbers_stops_a_run_too(
     stub(monkeypatch)
     good = runs.scorer
 
-    def scorer(model: Any) -> Any:
+    def scorer(model: Any, spelling: Any = None) -> Any:
         def score(params: Any, text: Any) -> Scores:
             far = float(np.asarray(params["output_bias"])[0]) > 1.2
             return Scores(*(np.full(len(text.offsets) - 1, v) for v in (1e6 if far else 1.0, 0, 5, 0, 1, 2)))

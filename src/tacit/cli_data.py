@@ -54,7 +54,7 @@ def data_describe(
     import dataclasses
 
     from tacit.config import from_tables, set_key
-    from tacit.progress import busy
+    from tacit.progress import busy, reading
     from tacit.text import statistics
     from tacit.text.corpus import SplitCorpus
     from tacit.text.prepare import read_population
@@ -63,8 +63,9 @@ def data_describe(
     for assignment in set_ or []:
         set_key(tables, assignment)
     config = from_tables(tables)
-    with busy("reading"):
-        source = read_population(config.text, config.typists, data)
+    with reading() as watch:
+        source = read_population(config.text, config.typists, data, watch)
+    with busy("measuring"):
         parts = (
             {"train": source.train, "valid": source.valid, "test": source.test}
             if isinstance(source, SplitCorpus)

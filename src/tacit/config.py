@@ -33,7 +33,9 @@ class TrainingConfig:
 
     mode: Literal["federated", "central"] = "federated"
     rounds: int = number(50, 1)
-    best: Literal["perplexity", "top1", "top3", "sll"] = "perplexity"  # what chooses the best round
+    best: Literal["perplexity", "top1", "top3", "sll", "sll_without_oov"] = (
+        "perplexity"  # chooses the best round
+    )
     evaluate_every: int = number(1, 1)
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
     checkpoint_every: int = number(1, 1)
@@ -138,9 +140,14 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
 
 def _refuse_what_does_nothing(config: Config) -> None:
     """A key that was set and that nothing would read is a mistake, not a wish."""
+    if config.text.pieces and not config.text.inventory:
+        raise TacitError(
+            f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
+        )
     server, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
     adaptive = ("adam", "yogi")
     idle = {
+        "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
         "server.momentum": (server.momentum > 0 and server.optimiser != "sgd", "server.optimiser = 'sgd'"),
         "server.nesterov": (server.nesterov and not server.momentum, "server.momentum above 0"),
         "server.beta1": (server.beta1 != 0.9 and server.optimiser not in adaptive, "adam or yogi"),

@@ -1,11 +1,12 @@
 """The demonstration: the whole way of the data on the built-in typists, and a report to look at.
 
-A federated run, the same model trained centrally, a 5-gram Kneser-Ney on the same pooled text; measured on
-the same held-out people and shown side by side.
+A federated run, the same model trained centrally, a 5-gram Kneser-Ney on the same pooled text, and the small n-gram
+model that the federated network is made into; measured on the same held-out people and shown side by side.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import Any
 
 from tacit import report, runs
 from tacit.config import Config, resolve
+from tacit.distill import DistillOptions, carry_out
 from tacit.errors import TacitError
 from tacit.federated.evaluation import suggest, summary
 from tacit.files import to_json, write_atomic
 from tacit.ngram import baseline, kneser_ney
-from tacit.progress import bar, busy
+from tacit.progress import bar, busy, reading
 from tacit.text import statistics
 from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
@@ -42,17 +44,28 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     central = resolve("demo-central", overrides)
     if config.text != central.text or config.typists != central.typists:
         raise TacitError("the presets demo and demo-central must read the same text")
-    federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),))
     yardstick = out / "central"
-    runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),))
+    with reading() as watch:
+        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), watch=watch)
+        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), watch=watch)
+    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    file = out / "ngram" / "summary.json"
+    small = _made(file, federated_summary)
+    if small is None:
+        with reading() as watch:
+            carry_out(
+                out, file.parent, distilled(ready), watch=lambda done, all_: watch("distilling", done / all_)
+            )
+        small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
     with busy("counting n-grams, writing the report"):
-        ready = prepare(config.text, config.partition, config.typists, config.seed)
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
             report.entry_of(out, "federated"),
             report.entry_of(yardstick, "central"),
             report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
+            report.Entry("distilled 3-gram", small["models"]["n-gram"]),
+            report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
         ]
         page = report.Page(
             title="Tacit: a keyboard model from text that never left its devices",
@@ -61,12 +74,37 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             config=config,
             suggestions=suggestions(out, yardstick, ngram, config),
             data=_numbers(config),
-            facts=report.run_facts(federated_summary, report.seconds_of(out)),
+            facts=[*report.run_facts(federated_summary, report.seconds_of(out)), *ngram_facts(small)],
         )
         path = report.write(out / "report.html", page)
     for row in report.comparison(entries):
         print("  ".join([f"{row[0]:<20}", *(f"{cell:>20}" for cell in row[1:])]))
     return path
+
+
+def distilled(ready: Prepared) -> DistillOptions:
+    """What of the network goes into a small n-gram model: as many sentences as the clients typed, 20,000 at most."""
+    assert isinstance(ready.clients, Packed)
+    return DistillOptions(max_ngrams=100_000, sentences=min(20_000, len(ready.clients.offsets) - 1))
+
+
+def _made(file: Path, facts: dict[str, Any]) -> dict[str, Any] | None:
+    """What is known of a distilled model, if there is one and it was made of this very network."""
+    try:
+        small = json.loads(file.read_text("utf-8"))
+        return small if small["models"]["network"]["sll"] == facts["test"]["sll"] else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def ngram_facts(small: dict[str, Any]) -> list[tuple[str, str]]:
+    """The distilled model in numbers: what a phone would load."""
+    drawn, time = f"{small['sentences']:,} sentences of the network", small["latency_us"]
+    return [
+        ("n-grams of the distilled model", f"{small['ngrams']:,}, weights from {drawn}"),
+        ("its compact file", f"{small['bytes']['model.tacit'] / 1e6:.2f} MB"),
+        ("three suggestions from it", f"{time['p50']:.0f} µs (99 %: {time['p99']:.0f} µs)"),
+    ]
 
 
 def lead(config: Config, facts: dict[str, Any], clients: int) -> str:

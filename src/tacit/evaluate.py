@@ -1,33 +1,50 @@
-"""Scoring and asking a finished run: what `tacit evaluate` and `tacit predict` do."""
+"""Scoring and asking a finished run, or an n-gram file: what `tacit evaluate` and `tacit predict` do."""
 
 from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from tacit import runs
+from tacit.errors import TacitError
 from tacit.federated.evaluation import scorer, suggest, summary
-from tacit.text.prepare import context, prepare, whole_corpus
+from tacit.ngram import baseline, compact, load
+from tacit.ngram.automaton import log_probs
+from tacit.ngram.compact_suggest import next_words
+from tacit.ngram.suggest import top_k
+from tacit.text.lines import Watch, nobody
+from tacit.text.pieces import MARKER
+from tacit.text.prepare import TextConfig, context, prepare, whole_corpus
+from tacit.text.tokens import tokenize
+from tacit.text.typists import TypistsConfig
+from tacit.text.vocabulary import UNK
 
 
-def evaluate(path: Path, corpus: str | None = None, data: Path | None = None) -> dict[str, Any]:
-    """Metrics of a run's best model on its own held-out part, or on all of another corpus.
+def evaluate(
+    path: Path, corpus: str | None = None, data: Path | None = None, watch: Watch = nobody
+) -> dict[str, Any]:
+    """Metrics of a run's best model on its own held-out part, or on all of another corpus; of a file on a corpus.
 
     Held-out people (or the corpus's own test split) are scored; `seen` adds later text of people trained on.
     """
+    if load.is_model_file(path):
+        return _evaluate_file(path, corpus, data, watch)
     run = runs.load(path)
-    config, score = run.config, scorer(run.model)
+    config, spelling, score = run.config, run.spelling, scorer(run.model, run.spelling)
     if corpus is not None and not _same(corpus, config.text.corpus):
         people = corpus == "typists" or ".json" in Path(corpus).name  # messages, which have no protocol
         protocol = "plain" if people else config.text.protocol
         other = dataclasses.replace(config.text, corpus=corpus, protocol=protocol)
-        text = whole_corpus(other, config.typists, run.vocabulary, data)
-        return {"text": corpus, **summary(score(run.params, text), text)}
-    ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, data)
-    found = {"text": f"{config.text.corpus}, held out", **summary(score(run.params, ready.test), ready.test)}
+        text = whole_corpus(other, config.typists, run.encoder, data, watch)
+        return {"text": corpus, **summary(score(run.params, text), text, spelling)}
+    ready = prepare(config.text, config.partition, config.typists, config.seed, run.encoder, data, watch)
+    measured = summary(score(run.params, ready.test), ready.test, spelling)
+    found = {"text": f"{config.text.corpus}, held out", **measured}
     if ready.seen is not None:
-        found["seen"] = summary(score(run.params, ready.seen), ready.seen)
+        found["seen"] = summary(score(run.params, ready.seen), ready.seen, spelling)
     return found
 
 
@@ -39,8 +56,51 @@ def _same(corpus: str, own: str) -> bool:
     return a.exists() and b.exists() and a.samefile(b)
 
 
-def predict(path: Path, text: str, k: int) -> list[tuple[str, float]]:
-    """The k likeliest next words after `text`, with their probabilities."""
+def _evaluate_file(path: Path, corpus: str | None, data: Path | None, watch: Watch) -> dict[str, Any]:
+    """Metrics of an n-gram file; a model without capitals reads text without capitals."""
+    if corpus is None:
+        raise TacitError(f"{path} is a file, which has no held-out text of its own; give --corpus")
+    words, model = load.read(path)
+    case: Literal["keep", "lower"] = "keep" if load.cased(words) else "lower"
+    config = TextConfig(corpus=corpus, case=case)
+    text = whole_corpus(config, TypistsConfig(), words, data, watch)
+    return {"text": corpus, **summary(baseline.score(model, text), text)}
+
+
+def _predict_from(path: Path, text: str, k: int) -> list[tuple[str, float]]:
+    """The next words from an n-gram file; of a compact one in the way of a phone, without reading all of it."""
+    if load.is_compact(path):
+        stored = compact.open(path)
+        return next_words(stored, [w if stored.id(w) != UNK else w.lower() for w in tokenize(text)], k)
+    words, model = load.read(path)
+    typed = [w if w in words.index else w.lower() for w in tokenize(text)]
+    ids = words.encode(typed).astype(np.int64)  # with its end, before which the state is asked for
+    state = model.topology.states_along(ids, np.array([0, len(ids)]))[-1:]
+    best = top_k(model, state, k)[0]
+    best = best[best >= 0]
+    p = np.exp(log_probs(model, np.repeat(state, len(best)), best))
+    return [(words.words[i], float(q)) for i, q in zip(best.tolist(), p, strict=True)]
+
+
+def predict(path: Path, text: str, k: int, user: str | None = None) -> list[tuple[str, float]]:
+    """The k likeliest next words after `text`, with their probabilities; of a piece model, words of one piece.
+
+    With `user`, those of that person's own model, which `tacit personalize` left in the run.
+    """
+    if load.is_model_file(path):
+        if user is not None:
+            raise TacitError(f"{path} is a file and has no personal models; give a run directory with --user")
+        return _predict_from(path, text, k)
     run = runs.load(path)
-    best = suggest(run.model, run.params, context(text, run.vocabulary, run.config.text), k)
-    return [(run.vocabulary.words[i], p) for i, p in best]
+    if user is not None:
+        from tacit import personal_models  # not needed without
+
+        own = personal_models.load(run, user)
+        ids = context(text, run.encoder, run.config.text)
+        return [(run.vocabulary.words[i], p) for i, p in personal_models.suggest(run, own, ids, k)]
+    allowed = run.spelling.pieces.whole if run.spelling else None
+    best = suggest(run.model, run.params, context(text, run.encoder, run.config.text), k, allowed)
+    return [
+        (run.vocabulary.words[i].removesuffix(MARKER) if run.spelling else run.vocabulary.words[i], p)
+        for i, p in best
+    ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -21,6 +23,7 @@ from rich.progress import TimeRemainingColumn as Remaining
 from tacit.config import Config
 from tacit.errors import TacitError
 from tacit.runs import Watcher
+from tacit.text.lines import Watch, nobody
 
 # The bar lives on standard error, which otherwise holds the one line of an error and nothing else.
 console = Console(stderr=True, highlight=False)
@@ -45,10 +48,8 @@ def describe(record: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def bar() -> Watcher:
-    """A progress bar over rounds; where there is no terminal, plain lines on standard output."""
-    said = console if console.is_terminal else Console(highlight=False)
-    progress = Progress(
+def _progress() -> Progress:
+    return Progress(
         SpinnerColumn(),
         TextColumn("{task.fields[name]}"),
         BarColumn(bar_width=24),
@@ -59,6 +60,61 @@ def bar() -> Watcher:
         TextColumn("{task.description}"),
         console=console,
     )
+
+
+@contextmanager
+def reading() -> Iterator[Watch]:
+    """A bar for text that is read and split, which is told what is done and the share that is behind us.
+
+    It appears when that takes a moment and is gone when it is over; silent where there is no terminal.
+    """
+    if not console.is_terminal:
+        yield nobody
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+    )
+    progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+    task, begun, present = progress.add_task("", total=1.0), time.monotonic(), ""
+
+    def watch(what: str, share: float) -> None:
+        nonlocal present
+        if what != present:
+            present = what
+            progress.reset(task, description=what)
+        progress.update(task, completed=share)
+        if share >= 1:
+            progress.stop()  # the next thing may have a bar of its own
+        elif time.monotonic() - begun > 0.5:
+            progress.start()
+
+    try:
+        yield watch
+    finally:
+        progress.stop()
+
+
+@contextmanager
+def rounds_of(name: str, rounds: int) -> Iterator[Callable[[int, str], None]]:
+    """A bar over rounds that train no model; it is told the rounds done and, in a few words, what they brought.
+
+    Silent where there is no terminal.
+    """
+    if not console.is_terminal:
+        yield lambda done, words: None
+        return
+    with _progress() as progress:
+        task = progress.add_task("", name=name, total=rounds)
+        yield lambda done, words: progress.update(task, completed=done, description=words)
+
+
+def bar() -> Watcher:
+    """A progress bar over rounds; where there is no terminal, plain lines on standard output."""
+    said = console if console.is_terminal else Console(highlight=False)
+    progress = _progress()
     rounds = 1
 
     def begin(config: Config, done: int, parameters: int) -> None:

@@ -108,7 +108,8 @@ def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]
     return rows
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of plain text as an HTML table, the header first."""
     head, *body = [[html.escape(cell) for cell in row] for row in rows]
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in body]
     return (
@@ -157,7 +158,7 @@ def render(page: Page) -> str:
         "<h2>How it learned</h2>",
         *(f"<figure>{svg}</figure>" for svg in figures(page.entries)),
         "<h2>On people it never saw</h2>" if people else "<h2>On the test text</h2>",
-        _table(comparison(page.entries)),
+        table(comparison(page.entries)),
         "<p>Perplexity counts every word and sentence end. Recall is the share of typed words that were the first "
         "suggestion, or among the first three; a word outside the vocabulary is a miss."
         + (" ± is a 95 % interval over people (jackknife).</p>" if people else "</p>"),
@@ -165,7 +166,7 @@ def render(page: Page) -> str:
     if any(e.seen for e in page.entries):
         out += [
             "<h2>On later messages of people it learned from</h2>",
-            _table(comparison(page.entries, "seen")),
+            table(comparison(page.entries, "seen")),
         ]
     if spread := [e for e in page.entries if people and e.test.get("by_person")]:
         rows = [["model", "10th percentile", "median person", "90th percentile"]]
@@ -173,24 +174,29 @@ def render(page: Page) -> str:
             [e.name, *(f"{e.test['by_person']['top1'][q]:.2%}" for q in ("p10", "p50", "p90"))]
             for e in spread
         ]
-        out += ["<h2>People differ: top-1 recall</h2>", _table(rows)]
+        out += ["<h2>People differ: top-1 recall</h2>", table(rows)]
     if page.suggestions:
         out += ["<h2>What it would suggest</h2>", _suggestions(page.suggestions)]
     if page.data:
-        out += ["<h2>The text</h2>", _table([["", ""], *map(list, page.data)])]
+        out += ["<h2>The text</h2>", table([["", ""], *map(list, page.data)])]
     if page.facts:
-        out += ["<h2>The run</h2>", _table([["", ""], *map(list, page.facts)])]
+        out += ["<h2>The run</h2>", table([["", ""], *map(list, page.facts)])]
     config = html.escape(settings.dump(page.config))
     whose = html.escape(page.config.name)
     out += [
         f"<h2>Configuration of {whose}</h2>",
         f"<details><summary>every key</summary><pre>{config}</pre></details>",
     ]
+    return document(page.title, out)
+
+
+def document(title: str, body: Sequence[str]) -> str:
+    """A whole page of these pieces of HTML, in the style of all reports."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(page.title)}</title><style>{_STYLE}</style></head><body>"
-        + "\n".join(out)
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        + "\n".join(body)
         + "</body></html>\n"
     )
 

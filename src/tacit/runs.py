@@ -1,7 +1,8 @@
 """The run directory: everything one run is, in files that can be read without Tacit.
 
     config.toml        the configuration as resolved, every key
-    vocabulary.txt     the words, one a line
+    vocabulary.txt     the words, one a line; of a piece model the pieces, which pieces.model makes words into, and
+                       words.txt the words that a word model in its place would know
     metrics.jsonl      one line for each round; the same bytes however often the run was interrupted
     timings.jsonl      how long each round took (never the same twice, so kept apart)
     checkpoints/       last.safetensors (model, optimiser, round) and best.safetensors (model)
@@ -12,6 +13,9 @@ Nothing is made before the settings, the corpus and the directory are known to b
 written whole or not at all, after the lines it belongs to; `--resume` cuts metrics.jsonl
 back to the last checkpoint and goes on. Every draw is addressed by seed and round, so a run that was
 killed at any moment ends with the same bytes as one that was not.
+
+Where several processes train together (`tacit.hosts`), all come this way, but only the first knows the directory:
+it reads, tells the others what it read, and writes.
 """
 
 from __future__ import annotations
@@ -30,23 +34,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit import settings
+from tacit import __version__, hosts, settings
 from tacit.config import Config, from_tables
 from tacit.errors import TacitError
 from tacit.federated.central import central
-from tacit.federated.evaluation import Scorer, overall, scorer, summary
+from tacit.federated.evaluation import Scorer, overall, per_piece, scorer, summary
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, Trainer, text_federation
 from tacit.files import append_line, cannot_write, load_tree, read_lines, save_tree, to_json, write_atomic
 from tacit.models import LanguageModel, count_parameters, language_model
 from tacit.models.base import Params
 from tacit.randomness import stream, uniform
-from tacit.text import vocabulary
+from tacit.text import pieces, vocabulary
+from tacit.text.lines import Watch, nobody
 from tacit.text.packed import Packed
+from tacit.text.pieces import Spelling
 from tacit.text.prepare import Prepared, prepare
 from tacit.text.vocabulary import Vocabulary
 
 _VALIDATE = stream("validation sentences")
+_MEASURED = ("perplexity", "top1", "top3", "oov", "sll", "sll_without_oov")  # after each round
 
 
 class Watcher(NamedTuple):
@@ -63,23 +70,32 @@ def train(
     resume: bool = False,
     data: Path | None = None,
     watchers: tuple[Watcher, ...] = (),
+    watch: Watch = nobody,
 ) -> dict[str, Any]:
     """Carry out a run in the directory `out`; returns its summary."""
-    _check(config, out, resume)
+    if hosts.first():
+        _check(config, out, resume)
+    else:
+        watchers, watch = (), nobody  # there is one run to be watched
     words_file = out / "vocabulary.txt"
-    words = vocabulary.load(words_file) if words_file.is_file() else None
-    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data)
+    words = read_words(config, out) if hosts.first() and words_file.is_file() else None
+    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, watch)
+    hosts.agree(_identity(config, ready))
     model = language_model(config.model, len(ready.vocabulary))
-    trainer, score = make_trainer(config, model, ready), scorer(model)
+    trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
     state, done, best = _restore(config, out, trainer)
-    _make(config, out)  # only now that nothing is wrong with what was given
-    if words is None:
-        write_vocabulary(ready.vocabulary, words_file)
+    if hosts.first():
+        _make(config, out)  # only now that nothing is wrong with what was given
+        if words is None:
+            if ready.spelling:
+                write_atomic(out / "pieces.model", ready.spelling.pieces.proto)
+                write_vocabulary(ready.spelling.words, out / "words.txt")
+            write_vocabulary(ready.vocabulary, words_file)  # the last: with it, all of them are there
     valid = sample(ready.valid, config.training.evaluate_sentences, config.seed)
     try:
         for watcher in watchers:
             watcher.begin(config, done, count_parameters(state.params))
-        best = _rounds(config, out, trainer, score, valid, state, done, best, watchers)
+        best = _rounds(config, out, trainer, score, valid, ready.spelling, state, done, best, watchers)
     finally:  # also when a round failed: a terminal must be left in order
         for watcher in watchers:
             watcher.end()
@@ -92,6 +108,7 @@ def _rounds(
     trainer: Trainer,
     score: Scorer,
     valid: Packed,
+    spelling: Spelling | None,
     state: Any,
     done: int,
     best: dict[str, Any] | None,
@@ -102,19 +119,25 @@ def _rounds(
     for t in range(done, config.training.rounds):
         state, facts = trainer.round(state, t)
         record: dict[str, Any] = {"round": t + 1, **{k: v for k, v in facts.items() if math.isfinite(v)}}
+        better = False
         if (t + 1) % config.training.evaluate_every == 0 or t + 1 == config.training.rounds:
             with np.errstate(over="ignore"):  # a diverged model: told below
-                measured = overall(score(state.params, valid))
-            record |= {f"valid_{k}": measured[k] for k in ("perplexity", "top1", "top3", "oov", "sll")}
+                scores = score(state.params, valid)
+                measured, extra = overall(scores), per_piece(scores, valid, spelling)
+            record |= {f"valid_{k}": measured[k] for k in _MEASURED}
+            record |= {f"valid_{k}": v for k, v in extra.items()}
             if not math.isfinite(measured["perplexity"]):
                 rates = "central.lr" if config.training.mode == "central" else "client.lr or server.lr"
                 raise TacitError(
                     f"round {t + 1}: validation perplexity is not finite, training has diverged; lower {rates}; "
                     "the last good checkpoint is kept"
                 )
-            if _better(config, measured, best):
+            if better := _better(config, measured, best):
                 best = {"round": t + 1, "value": measured[config.training.best]}
-                save_tree(out / "checkpoints" / "best.safetensors", state.params, _facts(t + 1, best))
+        if not hosts.first():
+            continue
+        if better:
+            save_tree(out / "checkpoints" / "best.safetensors", state.params, _facts(t + 1, best))
         append_line(out / "metrics.jsonl", record)
         now = time.perf_counter()
         append_line(out / "timings.jsonl", {"round": t + 1, "seconds": round(now - started, 4)})
@@ -124,6 +147,18 @@ def _rounds(
         for watcher in watchers:
             watcher.round(record)
     return best
+
+
+def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
+    """What the processes of a job must have in common; the corpus may lie elsewhere on each host."""
+    text = dataclasses.replace(config.text, corpus="", inventory="")
+    parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
+    return {
+        "versions": f"{__version__} {jax.__version__}".encode(),
+        "settings": settings.dump(dataclasses.replace(config, text=text)).encode(),
+        "words": "\n".join(ready.vocabulary.words).encode(),
+        "text": b"".join(np.ascontiguousarray(part).tobytes() for part in parts),
+    }
 
 
 def _check(config: Config, out: Path, resume: bool) -> None:
@@ -207,8 +242,18 @@ def sample(text: Packed, sentences: int, seed: int) -> Packed:
 
 
 def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, dict[str, Any] | None]:
-    """The state to go on from: the last checkpoint, or the beginning."""
+    """The state to go on from, the last checkpoint or the beginning, as the first process found it."""
     state = trainer.init(jax.random.key(config.seed))
+    done, best = 0, None
+    if hosts.first():
+        state, done, best = _read(config, out, state)
+    figures = np.array([done, best["round"] if best else 0, best["value"] if best else 0.0])
+    state, (done, round_, value) = hosts.from_first((state, figures))
+    return state, int(done), {"round": int(round_), "value": float(value)} if round_ else None
+
+
+def _read(config: Config, out: Path, state: Any) -> tuple[Any, int, dict[str, Any] | None]:
+    """The last checkpoint, if there is one; logs are cut back to it."""
     file = out / "checkpoints" / "last.safetensors"
     done, best = 0, None
     if file.is_file():
@@ -261,7 +306,10 @@ def _summarise(
             f"{out}: no round was evaluated, so there is no best one; set training.evaluate_every lower"
         )
     shapes = jax.eval_shape(model.init, jax.random.key(0))
-    params, _ = load_tree(out / "checkpoints" / "best.safetensors", shapes)
+    params = jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), shapes)
+    if hosts.first():
+        params, _ = load_tree(out / "checkpoints" / "best.safetensors", shapes)
+    params = hosts.from_first(params)
     count = count_parameters(shapes)
     noise = config.aggregation.noise
     found = {
@@ -274,16 +322,20 @@ def _summarise(
         else None,
         "clients": len(ready.clients) if config.training.mode == "federated" else 0,
         "vocabulary": len(ready.vocabulary),
+        "pieces": ready.spelling is not None,
         "epsilon": None,
         "epsilon_reason": f"noise of β = {noise:g} without clipping bounds nobody's influence: it is noise, not "
         "differential privacy"
         if noise
         else "no privacy mechanism was used",
-        "valid": summary(score(params, ready.valid), ready.valid),
-        "test": summary(score(params, ready.test), ready.test),
-        "seen": summary(score(params, ready.seen), ready.seen) if ready.seen is not None else None,
+        "valid": summary(score(params, ready.valid), ready.valid, ready.spelling),
+        "test": summary(score(params, ready.test), ready.test, ready.spelling),
+        "seen": summary(score(params, ready.seen), ready.seen, ready.spelling)
+        if ready.seen is not None
+        else None,
     }
-    write_atomic(out / "summary.json", to_json(found) + "\n")
+    if hosts.first():
+        write_atomic(out / "summary.json", to_json(found) + "\n")
     return found
 
 
@@ -295,6 +347,19 @@ class Run(NamedTuple):
     vocabulary: Vocabulary
     model: LanguageModel
     params: Params
+    spelling: Spelling | None = None  # of a piece model
+
+    @property
+    def encoder(self) -> Vocabulary | Spelling:
+        """What makes text into the model's ids."""
+        return self.spelling or self.vocabulary
+
+
+def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
+    """What a run directory holds to make text into ids."""
+    if config.text.pieces:
+        return Spelling(pieces.load(path / "pieces.model"), vocabulary.load(path / "words.txt"))
+    return vocabulary.load(path / "vocabulary.txt")
 
 
 def read_config(path: Path) -> Config:
@@ -315,8 +380,10 @@ def read_config(path: Path) -> Config:
 def load(path: Path) -> Run:
     """A run with its best model."""
     config = read_config(path)
-    words = vocabulary.load(path / "vocabulary.txt")
+    encoder = read_words(config, path)
+    spelling = encoder if isinstance(encoder, Spelling) else None
+    words = encoder.pieces.vocabulary if isinstance(encoder, Spelling) else encoder
     model = language_model(config.model, len(words))
     shapes = jax.eval_shape(model.init, jax.random.key(0))
     params, _ = load_tree(path / "checkpoints" / "best.safetensors", shapes)
-    return Run(path, config, words, model, jax.tree.map(jnp.asarray, params))
+    return Run(path, config, words, model, jax.tree.map(jnp.asarray, params), spelling)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.federated.evaluation import overall
 from tacit.ngram import kneser_ney
+from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.baseline import score
+from tacit.ngram.pruning import prune, with_backoffs
 from tacit.text.packed import Packed, pack
 from tacit.text.vocabulary import BOS, EOS, UNK
 
@@ -79,3 +82,45 @@ def test_a_worked_case() -> None:
     metrics = overall(found)
     assert metrics["tokens"] == 8 and metrics["oov"] == pytest.approx(1 / 5)
     assert metrics["perplexity"] == pytest.approx(np.exp(found.nll.sum() / 8))
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000), order=st.integers(1, 4), part=st.floats(0.2, 1))
+def test_an_automaton_is_scored_as_by_the_slow_loop(seed: int, order: int, part: float) -> None:
+    """A pruned model, its weights shaken: an arc may be less likely than what it hides."""
+    train, test = random_text(seed, 40), random_text(seed + 1, 12)
+    whole = from_kneser_ney(kneser_ney.fit(train.tokens, train.offsets, V, order))
+    arcs = len(whole.topology.labels)
+    small = prune(whole, max(V - 1, int(part * arcs)))
+    shaken = small.log_p + np.random.default_rng(seed).normal(0, 0.5, len(small.log_p)) - 1.0
+    root = slice(0, V - 1)
+    shaken[root] -= np.log(np.exp(shaken[root]).sum())
+    model = with_backoffs(small.topology, np.minimum(shaken, small.log_p))
+    found = score(model, test)
+    shape = model.topology
+    nll, top1, top3 = [], [], []
+    for start, end in zip(test.offsets, test.offsets[1:], strict=False):
+        state, sums = shape.initial, [0.0, 0.0, 0.0]
+        for word in test.tokens[start + 1 : end].tolist():
+            p = toys.dense(model, state)
+            sums[0] -= np.log(p[word])
+            if word > UNK:
+                rank = sum((p[w], -w) > (p[word], -word) for w in range(UNK + 1, V))
+                sums[1] += rank < 1
+                sums[2] += rank < 3
+            where = next(q for q in toys.path(shape, state) if word in toys.has(shape, q))
+            state = int(shape.targets[toys.has(shape, where)[word]])
+        for values, value in zip((nll, top1, top3), sums, strict=True):
+            values.append(value)
+    np.testing.assert_allclose(found.nll, nll, rtol=1e-9)
+    np.testing.assert_array_equal(found.top1, top1)
+    np.testing.assert_array_equal(found.top3, top3)
+
+
+def test_a_kneser_ney_model_and_its_automaton_score_alike() -> None:
+    train, test = random_text(3, 60), random_text(4, 30)
+    model = kneser_ney.fit(train.tokens, train.offsets, V, 3)
+    for a, b in zip(
+        vars(score(model, test)).values(), vars(score(from_kneser_ney(model), test)).values(), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.federated.evaluation import Scores
+from tacit.ngram import suggest
+from tacit.ngram.automaton import Automaton
 from tacit.ngram.kneser_ney import KneserNey, log_probs, top_k
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, UNK
 
 
-def score(model: KneserNey, text: Packed) -> Scores:
-    """What `evaluation.scorer` measures of each sentence, for a Kneser-Ney model."""
+def score(model: KneserNey | Automaton, text: Packed) -> Scores:
+    """What `evaluation.scorer` measures of each sentence, for a Kneser-Ney model or an automaton over words."""
+    if isinstance(model, Automaton):
+        return suggest.score(model, text)
     tokens = text.tokens
     best = top_k(model, tokens, text.offsets, k=3)  # [tokens, 3]
     nll = -log_probs(model, tokens, text.offsets)

@@ -1,0 +1,78 @@
+"""The directory that `tacit distill` leaves.
+
+    model.tacit        Tacit's compact file (tacit.ngram.compact)
+    model.arpa         for KenLM and other n-gram tools
+    model.fst.txt      for OpenFst, with model.syms
+    words.combined     AOSP's word list with bigrams, which HeliBoard, OpenBoard and FUTO compile
+    summary.json       how large and how good, beside the network and beside plain n-gram models of the same size
+
+They come together: where something is wrong with the input, or the disk is full, none of them is left and an earlier
+model stays what it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.errors import TacitError
+from tacit.files import cannot_write
+from tacit.ngram import arpa, combined, compact_writer, openfst
+
+if TYPE_CHECKING:
+    from tacit.distill import Distilled
+
+
+def check(out: Path) -> None:
+    """The directory must be new or one that may be filled again, and there must be a place for it."""
+    other = (out / "summary.json").exists() and not (out / "model.tacit").exists()
+    if other or (out / "config.toml").exists():
+        raise TacitError(f"{out} holds a run or other figures already; choose another --out")
+    above = next(p for p in (out, *out.absolute().parents) if p.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise TacitError(
+            f"cannot write {out}: {above} is no directory that may be written; choose another --out"
+        )
+
+
+@contextlib.contextmanager
+def all_or_nothing(out: Path) -> Iterator[Path]:
+    """A folder whose files are moved into `out` when all of them are there; otherwise nothing is left."""
+    new = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".part-") as name:
+            yield Path(name)
+            for file in sorted(Path(name).iterdir()):
+                file.replace(out / file.name)
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    finally:
+        if new:
+            with contextlib.suppress(OSError):  # it holds files: all is well
+                out.rmdir()
+
+
+def write(
+    out: Path, found: Distilled, name: str, locale: str = "en", date: int = 0, skip: bool = False
+) -> dict[str, int]:
+    """The files of a model in an existing directory; returns their bytes. Each is written whole or not at all."""
+    words, model = found.vocabulary, found.model
+    files = {
+        n: out / n for n in ("model.tacit", "model.arpa", "model.fst.txt", "model.syms", "words.combined")
+    }
+    description = " ".join(re.sub("[,=:]", " ", f"Tacit {name}").split())  # what its header can hold
+    combined.write(
+        files["words.combined"], words, model, locale=locale, description=description, date=date, skip=skip
+    )
+    arpa.write(files["model.arpa"], words, model)
+    openfst.write(files["model.fst.txt"], files["model.syms"], words.words, model)
+    compact_writer.write(
+        files["model.tacit"], words, model, name=name, source="tacit distill", cased=found.caser is not None
+    )
+    return {n: path.stat().st_size for n, path in files.items()}

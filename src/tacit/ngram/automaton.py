@@ -1,0 +1,239 @@
+"""A backoff n-gram model as a weighted automaton in flat arrays.
+
+A state is what the model remembers of the words before; for an n-gram model, a history. Its arcs are the words
+it has something to say about, in ascending order of their ids: the end of a sentence (`</s>`, 1) is an arc
+like the others, but leads nowhere (−1). For every other word the state hands over to its backoff state (the
+failure arc φ), which forgets the oldest word:
+
+    p(x | q) = w_q[x]                          if q has an arc for x
+             = w_q[φ] · p(x | backoff(q))      otherwise
+
+A state without backoff (−1) is a root. An n-gram model has one, the empty history; an automaton over
+word-pieces has one for each way a word can have begun. `<s>` (0) labels no arc: a sentence starts in `initial`.
+
+A topology is such an automaton without weights. It is backoff-complete if every label of a state is also one
+of its backoff state's; everything here relies on that. Weights are natural logarithms in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.errors import TacitError
+from tacit.ngram.kneser_ney import KneserNey
+from tacit.ngram.trie import Trie
+from tacit.text.flat import cells
+from tacit.text.vocabulary import BOS, EOS
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Topology:
+    """States and arcs. The arcs of state q are `starts[q]:starts[q + 1]`, by ascending label."""
+
+    vocabulary: int  # labels are below it
+    starts: Ints  # [states + 1]
+    labels: Ints  # [arcs]
+    targets: Ints  # [arcs] the state an arc leads to; −1: the sentence is over
+    backoff: Ints  # [states] −1 at a root
+    initial: int  # where a sentence starts
+
+    def __len__(self) -> int:
+        """How many states there are."""
+        return len(self.backoff)
+
+    @cached_property
+    def owners(self) -> Ints:
+        """The state each arc leaves, [arcs]."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @cached_property
+    def keys(self) -> Ints:
+        """state · V + label of every arc, [arcs] ascending: an arc is found by one binary search."""
+        return self.owners * self.vocabulary + self.labels
+
+    @cached_property
+    def below(self) -> Ints:
+        """The arc of the same label at the backoff state, [arcs]; −1 at roots (and where completeness fails)."""
+        back = self.backoff[self.owners]
+        return np.where(back >= 0, self.arc(np.maximum(back, 0), self.labels), -1)
+
+    @cached_property
+    def depth(self) -> Ints:
+        """How many failure arcs lie between a state and its root, [states]."""
+        depth, at = np.zeros(len(self), np.int64), self.backoff
+        while (at >= 0).any():
+            depth += at >= 0
+            at = np.where(at >= 0, self.backoff[np.maximum(at, 0)], -1)
+        return depth
+
+    def arc(self, states: Ints, labels: Ints) -> Ints:
+        """The arc of each label at its state, −1 where there is none."""
+        wanted = states * self.vocabulary + labels
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where(self.keys[at] == wanted, at, -1)
+
+    def reading(self, states: Ints, labels: Ints) -> tuple[Ints, Ints]:
+        """Where each label is read, q[x]: the first state on the backoff path that has it, and its arc.
+
+        Both −1 where no state on the path has it.
+        """
+        states = np.array(states, np.int64)
+        arcs = self.arc(states, labels)
+        todo = np.flatnonzero(arcs < 0)
+        while len(todo):
+            states[todo] = self.backoff[states[todo]]
+            todo = todo[states[todo] >= 0]
+            arcs[todo] = self.arc(states[todo], labels[todo])
+            todo = todo[arcs[todo] < 0]
+        return np.where(arcs >= 0, states, -1), arcs
+
+    def states_along(self, tokens: Ints, offsets: Ints) -> Ints:
+        """The state before each token of sentences `<s> … </s>` laid end to end; −1 at `<s>`."""
+        found = np.full(len(tokens), -1, np.int64)
+        lengths = np.diff(offsets)
+        by = np.argsort(-lengths, kind="stable")
+        now = np.full(len(lengths), self.initial, np.int64)
+        for i in range(1, int(lengths.max(initial=1))):
+            by = by[: np.searchsorted(-lengths[by], -i, side="left")]  # sentences that have an i-th token
+            at = offsets[by] + i
+            found[at] = now[by]
+            arcs = self.reading(now[by], tokens[at])[1]
+            if (arcs < 0).any():
+                raise TacitError(
+                    f"word {tokens[at[np.argmin(arcs)]]} has no arc at any root of this automaton"
+                )
+            now[by] = np.maximum(self.targets[arcs], 0)
+        return found
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A topology with weights."""
+
+    topology: Topology
+    log_p: Floats  # [arcs] log w_q[x]
+    log_backoff: Floats  # [states] log w_q[φ]; 0 at roots
+
+
+def log_probs(model: Automaton, states: Ints, labels: Ints) -> Floats:
+    """log p(x | q) for each pair; −inf where no state on the backoff path has the label."""
+    shape = model.topology
+    states, found = np.array(states, np.int64), np.zeros(len(states))
+    arcs = shape.arc(states, labels)
+    todo = np.flatnonzero(arcs < 0)
+    while len(todo):
+        found[todo] += model.log_backoff[states[todo]]
+        states[todo] = shape.backoff[states[todo]]
+        found[todo[states[todo] < 0]] = -np.inf
+        todo = todo[states[todo] >= 0]
+        arcs[todo] = shape.arc(states[todo], labels[todo])
+        todo = todo[arcs[todo] < 0]
+    return np.where(arcs >= 0, found + model.log_p[arcs], found)
+
+
+def distribution(model: Automaton, state: int) -> Floats:
+    """p(x | state) for every label, [V], arc by arc: the slow, obvious way to check the others."""
+    p, factor, shape = np.zeros(model.topology.vocabulary), 1.0, model.topology
+    seen = np.zeros(len(p), np.bool_)
+    while state >= 0:
+        arcs = slice(shape.starts[state], shape.starts[state + 1])
+        label = shape.labels[arcs]
+        new = ~seen[label]
+        p[label[new]] = factor * np.exp(model.log_p[arcs][new])
+        seen[label] = True
+        factor *= np.exp(model.log_backoff[state])
+        state = int(shape.backoff[state])
+    return p
+
+
+def distributions(model: Automaton, states: Ints) -> Floats:
+    """p(x | q) for every label of each of these states, [states, V]: `distribution` for many at once."""
+    shape, n = model.topology, len(states)
+    chain, factors = (
+        [np.asarray(states, np.int64)],
+        [np.ones(n)],
+    )  # the backoff path, roots repeated at its end
+    while (on := shape.backoff[chain[-1]] >= 0).any():
+        factors.append(np.where(on, factors[-1] * np.exp(model.log_backoff[chain[-1]]), factors[-1]))
+        chain.append(np.where(on, shape.backoff[chain[-1]], chain[-1]))
+
+    def spelt(at: Ints) -> tuple[Ints, Ints, Ints]:
+        """The arcs of these states one after another: the place in `at`, the arc, its label."""
+        arcs = cells(shape.starts[at], shape.starts[at + 1] - shape.starts[at])
+        return (
+            np.repeat(np.arange(len(at)), shape.starts[at + 1] - shape.starts[at]),
+            arcs,
+            shape.labels[arcs],
+        )
+
+    roots, which = np.unique(chain[-1], return_inverse=True)
+    row, arcs, labels = spelt(roots)
+    dense = np.zeros((len(roots), shape.vocabulary))
+    dense[row, labels] = np.exp(model.log_p[arcs])
+    p = factors[-1][:, None] * (dense if len(roots) == 1 else dense[which])  # [states, V]
+    for at, factor in zip(chain[-2::-1], factors[-2::-1], strict=True):  # nearer states have the last word
+        mine = np.flatnonzero(shape.backoff[at] >= 0)
+        row, arcs, labels = spelt(at[mine])
+        p[mine[row], labels] = factor[mine[row]] * np.exp(model.log_p[arcs])
+    return p
+
+
+def from_trie(trie: Trie) -> Topology:
+    """The topology of a set of n-grams: histories that go on with something are states, by length, then by row.
+
+    Its arcs are the trie's rows in their order, `<s>` left out: arc weights are the levels' weights, end to end.
+
+    >>> from tacit.ngram.trie import of_words
+    >>> pairs = from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4))
+    >>> len(pairs), pairs.initial, pairs.backoff.tolist(), pairs.labels.tolist(), pairs.targets.tolist()
+    (3, 1, [-1, 0, 0], [1, 2, 3, 3, 1], [-1, 0, 2, 2, -1])
+    """
+    v = trie.vocabulary
+    state_of = [
+        np.zeros(1, np.int64)
+    ]  # per level: the state of each row, or of its longest suffix that is one
+    backoff, counts, labels, targets = [np.full(1, NOWHERE)], [np.array([v - 1])], [], []
+    for n in range(1, trie.order + 1):
+        follow = np.diff(trie.starts(n))
+        lower = state_of[n - 1][trie.suffix[n]]
+        mine = follow > 0
+        here = np.where(mine, sum(map(len, backoff)) + np.cumsum(mine) - 1, lower)
+        state_of.append(here)
+        backoff.append(lower[mine])
+        counts.append(follow[mine])
+        read = slice(1, None) if n == 1 else slice(None)  # `<s>` is never read
+        labels.append(trie.keys[n][read] % v)
+        targets.append(np.where(labels[-1] == EOS, NOWHERE, here[read]))
+    return Topology(
+        vocabulary=v,
+        starts=np.concatenate([[0], np.cumsum(np.concatenate(counts))]),
+        labels=np.concatenate(labels),
+        targets=np.concatenate(targets),
+        backoff=np.concatenate(backoff),
+        initial=int(state_of[1][BOS]),
+    )
+
+
+def from_kneser_ney(model: KneserNey) -> Automaton:
+    """A Kneser-Ney model as an automaton: the same probabilities."""
+    trie = Trie(
+        model.vocabulary,
+        tuple(level.keys for level in model.levels),
+        tuple(level.suffix for level in model.levels),
+    )
+    p = [level.probability for level in model.levels[1:]]
+    states = [level.backoff[np.diff(level.starts) > 0] for level in model.levels[1:-1]]
+    return Automaton(
+        from_trie(trie),
+        np.log(np.concatenate([p[0][1:], *p[1:]])),
+        np.log(np.concatenate([[1.0], *states])),
+    )

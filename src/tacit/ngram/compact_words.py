@@ -1,0 +1,122 @@
+"""Sorted words in little space: most of a word is what the word before it begins with.
+
+Words lie in blocks of 16, in the order of their UTF-8 bytes. The first word of a block is written whole, each other
+one as how many bytes it shares with the word before it, and the rest:
+
+    first word:    length, bytes
+    other words:   bytes shared, length of the rest, bytes of the rest
+
+Numbers are varints: seven bits a byte, lowest first, the eighth bit set if another byte follows. `starts` says where
+each block begins, so a word or a place in the order is found by a binary search over the blocks' first words and a
+walk through one block. Words that begin alike are neighbours: a typed prefix is a range of numbers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK = 16
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words by number, 0 … count − 1."""
+
+    count: int
+    starts: NDArray[np.uint32]  # [blocks + 1] in `text`
+    text: memoryview
+
+    def __getitem__(self, number: int) -> str:
+        """The word of a number."""
+        if not 0 <= number < self.count:
+            raise IndexError(number)
+        for at, word in enumerate(self._block(number // BLOCK)):
+            if at == number % BLOCK:
+                return word.decode()
+        raise IndexError(number)
+
+    def find(self, word: str) -> int:
+        """The number of a word, −1 if it is not there."""
+        key = word.encode()
+        number = self.before(key)
+        return number if number < self.count and self[number] == word else -1
+
+    def before(self, key: bytes) -> int:
+        """How many words come before these bytes in the order."""
+        blocks = len(self.starts) - 1
+        block = bisect_right(range(blocks), key, key=self._first) - 1
+        if block < 0:
+            return 0
+        return block * BLOCK + bisect_left(list(self._block(block)), key)
+
+    def starting(self, prefix: str) -> tuple[int, int]:
+        """The numbers of the words that begin so: from the first to the second, which is not one of them."""
+        key = prefix.encode()
+        return self.before(key), self.before(key + b"\xff")  # 255 is no byte of UTF-8
+
+    def every(self) -> tuple[str, ...]:
+        """All words in order."""
+        return tuple(word.decode() for b in range(len(self.starts) - 1) for word in self._block(b))
+
+    def _first(self, block: int) -> bytes:
+        length, at = _number(self.text, int(self.starts[block]))
+        return bytes(self.text[at : at + length])
+
+    def _block(self, block: int) -> Iterator[bytes]:
+        text = bytes(self.text[self.starts[block] : self.starts[block + 1]])
+        word, at = b"", 0
+        while at < len(text):
+            shared = 0
+            if at:
+                shared, at = _number(text, at)
+            length, at = _number(text, at)
+            word = word[:shared] + text[at : at + length]
+            at += length
+            yield word
+
+
+def pack(words: Sequence[str]) -> Words:
+    """Words, given in the order of their bytes, as this file describes.
+
+    >>> found = pack(["an", "and", "ant", "be"])
+    >>> found[2], found.find("be"), found.find("bee"), found.starting("an"), len(found.text)
+    ('ant', 3, -1, (0, 3), 13)
+    """
+    text, starts, last = bytearray(), [], b""
+    for number, word in enumerate(words):
+        key, shared = word.encode(), 0
+        if number % BLOCK:
+            most = min(len(last), len(key))
+            while shared < most and last[shared] == key[shared]:
+                shared += 1
+            text += _varint(shared)
+        else:
+            starts.append(len(text))
+        text += _varint(len(key) - shared)
+        text += key[shared:]
+        last = key
+    return Words(len(words), np.array([*starts, len(text)], np.uint32), memoryview(bytes(text)))
+
+
+def _number(text: bytes | memoryview, at: int) -> tuple[int, int]:
+    """The varint that begins at `at`, and where it ends."""
+    value = shift = 0
+    while (byte := text[at]) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value >= 128:
+        found.append(value & 127 | 128)
+        value >>= 7
+    found.append(value)
+    return bytes(found)

@@ -1,0 +1,85 @@
+"""The likeliest next words of a backoff automaton, and how often they are the word typed.
+
+Labels are nested along the failure path, L[q] ⊆ L[b] for b = backoff(q), so what can be read from q is its own
+arcs, the arcs of b whose label q does not have, those of b's backoff whose label b does not have, and so on. The k
+best of each of these groups belong to one state and its backoff state, whoever asks; the k best of all of them are
+the answer. Unlike in a Kneser-Ney model an arc need not be likelier than what it hides, so no group may be skipped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.federated.evaluation import Scores
+from tacit.ngram.automaton import Automaton, log_probs
+from tacit.text.packed import Packed
+from tacit.text.vocabulary import BOS, EOS, UNK
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def top_k(model: Automaton, states: Ints, k: int = 3) -> Ints:
+    """The k likeliest words at each state, [states, k], ties by lower id; −1 where there are no more.
+
+    `</s>` and `<unk>` are never suggested.
+
+    >>> from tacit.ngram import automaton, kneser_ney
+    >>> pairs = automaton.from_kneser_ney(kneser_ney.fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2))
+    >>> top_k(pairs, np.array([0, 1]), k=2).tolist()
+    [[3, 4], [3, 4]]
+    """
+    shape = model.topology
+    asked, place = np.unique(states, return_inverse=True)
+    by = np.lexsort((shape.labels, -model.log_p, shape.owners))  # arcs of each state, likeliest first
+    by = by[shape.labels[by] > UNK]
+    ends = np.searchsorted(shape.owners[by], np.arange(len(shape) + 1))  # by[ends[q] : ends[q + 1]]
+
+    words, scores = _first(model, by, ends, asked, None, k)
+    factor, q = np.zeros(len(asked)), asked.copy()
+    while (on := np.flatnonzero(shape.backoff[q] >= 0)).size:
+        factor[on] += model.log_backoff[q[on]]
+        more, score = np.full((len(asked), k), -1, np.int64), np.full((len(asked), k), -np.inf)
+        hiding, back = np.unique(q[on], return_inverse=True)
+        found, its = _first(model, by, ends, shape.backoff[hiding], hiding, k)
+        more[on], score[on] = found[back], its[back] + factor[on, None]
+        words, scores = np.hstack([words, more]), np.hstack([scores, score])  # [asked, 2k]
+        best = np.lexsort((words, -scores), axis=1)[:, :k]
+        words, scores = np.take_along_axis(words, best, 1), np.take_along_axis(scores, best, 1)
+        q[on] = shape.backoff[q[on]]
+    return np.where(np.isfinite(scores), words, -1)[place]
+
+
+def _first(
+    model: Automaton, by: Ints, ends: Ints, states: Ints, hiding: Ints | None, k: int
+) -> tuple[Ints, Floats]:
+    """The k best arcs of each state whose label its hiding state has not: labels and log weights, [states, k]."""
+    words, scores = np.full((len(states), k), -1, np.int64), np.full((len(states), k), -np.inf)
+    at, got = ends[states].copy(), np.zeros(len(states), np.int64)
+    todo = np.flatnonzero(at < ends[states + 1])
+    while len(todo):  # everybody looks at their next arc
+        arc = by[at[todo]]
+        label = model.topology.labels[arc]
+        free = np.ones(len(todo), np.bool_) if hiding is None else model.topology.arc(hiding[todo], label) < 0
+        mine = todo[free]
+        words[mine, got[mine]], scores[mine, got[mine]] = label[free], model.log_p[arc[free]]
+        got[mine] += 1
+        at[todo] += 1
+        todo = todo[(at[todo] < ends[states[todo] + 1]) & (got[todo] < k)]
+    return words, scores
+
+
+def score(model: Automaton, text: Packed) -> Scores:
+    """What `evaluation.scorer` measures of each sentence, for an automaton over the text's vocabulary."""
+    tokens, count = text.tokens.astype(np.int64), len(text.offsets) - 1
+    states = model.topology.states_along(tokens, text.offsets)
+    real = tokens != BOS
+    nll, best = np.zeros(len(tokens)), np.full((len(tokens), 3), -1, np.int64)
+    nll[real] = -log_probs(model, states[real], tokens[real])
+    best[real] = top_k(model, states[real], k=3)
+    word, oov = real & (tokens != EOS), tokens == UNK
+    hit = (best == tokens[:, None]) & (word & ~oov)[:, None]
+    cells = [nll, np.where(oov, nll, 0.0), word, oov, hit[:, 0], hit.any(axis=1)]
+    sentence = np.repeat(np.arange(count), np.diff(text.offsets))
+    return Scores(*(np.bincount(sentence, np.asarray(cell, float), minlength=count) for cell in cells))
