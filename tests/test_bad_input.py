@@ -292,7 +292,9 @@ def test_an_empty_directory_or_a_file_is_no_run(tmp_path: Path, tacit: Commands)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("x")
     for how in (EVALUATE, PREDICT, COMPARE):
-        tacit(*using(how, tmp_path / "empty", tmp_path)).refused("empty", "not a run directory", "tacit train")
+        tacit(*using(how, tmp_path / "empty", tmp_path)).refused(
+            "empty", "not a run directory", "tacit train"
+        )
     tacit(*using(COMPARE, tmp_path / "file", tmp_path)).refused("file", "not a run directory", "tacit train")
     tacit(*using(EVALUATE, tmp_path / "file", tmp_path)).refused("file", "no held-out text", "--corpus")
     tacit(*using(PREDICT, tmp_path / "file", tmp_path)).refused("file", "no ARPA file")

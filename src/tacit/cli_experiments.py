@@ -1,0 +1,146 @@
+"""The command `tacit reproduce`: the papers' tables and figures, measured."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.errors import TacitError
+from tacit.output import DataOption, JsonOption, print_json, print_table
+
+if TYPE_CHECKING:
+    from tacit.experiments.entry import Entry
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="list|report|NAME…", help="What to do, or which tables and figures."),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A scaled-down version of a few seconds; needs no data.")
+    ] = False,
+    data: DataOption = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="How many seeds (default: the entry's own).", min=1)
+    ] = None,
+    only: Annotated[str, typer.Option(help="Only rows whose label has this in it.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Also rows that were measured before.")] = False,
+    minutes: Annotated[
+        float, typer.Option(help="Begin nothing new after so long; the same command goes on.", min=0)
+    ] = math.inf,
+    out: Annotated[
+        Path | None, typer.Option(help="Where results lie (default: results; quick ones are not kept).")
+    ] = None,
+    docs: Annotated[Path, typer.Option(help="report: the folder of results.md and its plots.")] = Path(
+        "docs"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Measure a table or a figure of the papers, and put it beside what was published.
+
+    Examples:
+
+      tacit reproduce list
+
+      tacit reproduce quadratic spam --data ~/data
+
+      tacit reproduce mnist-cnn-computation --quick
+
+      tacit reproduce table-2 --only ptb --minutes 30 --data ~/data
+
+      tacit reproduce report
+    """
+    from tacit.experiments import entry as entries
+    from tacit.experiments import page
+
+    folder = out or Path("results")
+    if names == ["list"]:
+        known = [page.overview(e, folder) for e in entries.entries()]
+        if as_json:
+            print_json(known)
+            return
+        print_table(
+            [["name", "paper", "where", "what", "measured", "takes"], *([*k.values()] for k in known)]
+        )
+        return
+    if names == ["report"]:
+        written = page.write(folder, docs)
+        if as_json:
+            print_json([str(path) for path in written])
+            return
+        typer.echo(str(written[0]))
+        return
+    if quick and (only or again or minutes < math.inf):
+        raise TacitError("--only, --again and --minutes are for full runs; leave them or --quick out")
+    chosen = [entries.find(name) for name in names]  # all of them known before the first begins
+    began = time.monotonic()
+    results = []
+    for entry in chosen:
+        left = minutes - (time.monotonic() - began) / 60
+        results.append(
+            _quickly(entry, out, data, seeds)
+            if quick
+            else _fully(entry, folder, data, seeds, only, again, max(0.0, left))
+        )
+    if as_json:
+        print_json(results[0] if len(results) == 1 else results)
+        return
+    for entry, found in zip([e.quickly() if quick else e for e in chosen], results, strict=True):
+        print_table(page.comparison(entry, {row["label"]: row for row in found["rows"]}), title=entry.title)
+        missing = len(entry.rows) - len(found["rows"])
+        typer.echo(f"{missing} of {len(entry.rows)} rows are not measured yet\n" if missing else "")
+
+
+def _quickly(entry: Entry, out: Path | None, data: Path | None, seeds: int | None) -> dict[str, Any]:
+    from tacit.experiments import runner
+    from tacit.progress import rounds_of
+
+    _start()
+    with rounds_of(entry.name, len(entry.quickly().rows) * (seeds or 1)) as follow:
+        return runner.run_quickly(entry, out, data, seeds, follow)
+
+
+def _fully(
+    entry: Entry,
+    out: Path,
+    data: Path | None,
+    seeds: int | None,
+    only: str,
+    again: bool,
+    minutes: float,
+) -> dict[str, Any]:
+    from tacit.experiments import runner
+    from tacit.progress import rounds_of
+
+    _start()
+    with rounds_of(entry.name, len(runner.chosen(entry, only)) * (seeds or entry.seeds)) as follow:
+        return runner.run(entry, out, data, seeds, only, follow, again, minutes)
+
+
+def _start() -> None:
+    from tacit import cli
+
+    cli._start_jax()
+    keep_compiled()
+
+
+def keep_compiled() -> None:
+    """Let JAX keep compiled programs between rows and processes, unless it was told where."""
+    import jax
+
+    if jax.config.values.get("jax_compilation_cache_dir") is None:
+        kept = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
+        jax.config.update("jax_compilation_cache_dir", str(kept))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

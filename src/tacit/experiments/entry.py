@@ -1,0 +1,240 @@
+"""An entry: one table or figure of a paper, as a TOML file says it.
+
+    title, paper, where, about      what it is; `kind` names the module of `tacit.experiments.kinds` that measures it
+    data, takes, seeds              what it reads, how long it takes in full, how many seeds
+    [settings]                      what all rows have in common
+    [[rows]]                        one row: a label and its own settings
+    [[grid]]                        many rows: a label with {key} in it, and a list of values for each key
+    [choices.KEY.VALUE]             settings that a value of a key stands for, where it is more than itself
+    [published.METRIC]              what the paper prints, by label of the row
+    [[metrics]]                     which of the measured values are shown, and how
+    [[claims]]                      what the paper says follows; `why` is printed where we find otherwise
+    [quick]                         which rows, and smaller settings, for a run of a few seconds
+
+Every key is known; a misspelt one is an error that names the file. Of settings, those of quick win over those of the
+row, these over those of a choice, and these over the common ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from typing import Any
+
+from tacit.errors import TacitError, nearest
+
+Settings = Mapping[str, Any]
+
+_KEYS = {
+    "title", "paper", "where", "about", "kind", "data", "takes", "seeds", "note", "plot", "settings", "rows",
+    "grid", "choices", "published", "metrics", "claims", "quick",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: what is run, and what was published of it."""
+
+    label: str
+    settings: Settings
+    published: Mapping[str, float]
+
+    def hash(self, kind: str) -> str:
+        """Names this configuration: the same settings have the same hash, however the file is written."""
+        text = json.dumps([kind, self.settings], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measured value as it is shown."""
+
+    name: str
+    label: str
+    form: str = "{:.2f}"  # how a value is written
+    better: str = "low"  # or "high"
+
+    def shown(self, value: float | None) -> str:
+        """A value as text; what does not exist (a target never reached) is a dash.
+
+        >>> Metric("top1", "top-1", "{:.1%}").shown(0.1234)
+        '12.3%'
+        """
+        return "—" if value is None else self.form.format(value)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper as something that can be checked: rows in order, or one row against a number."""
+
+    says: str
+    metric: str
+    order: tuple[str, ...] = ()  # labels, the better row first
+    by: float = 1.0  # order: by what factor it is better; below 1 a little worse will do
+    row: str = ""
+    at_most: float | None = None
+    at_least: float | None = None
+    why: str = ""  # where we find otherwise
+    ours: bool = False  # our own target, which no paper states
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing of curves that rows left, or of one metric over the rows."""
+
+    curve: str = ""  # name of the curve
+    also: str = ""  # a second curve of the same rows
+    metric: str = ""  # or of the metric
+    over: str = ""  # metric: the settings key on the horizontal axis
+    by: str = ""  # metric: the settings key that makes lines
+    xlabel: str = "round"
+    ylabel: str = ""
+    log: bool = False
+    percent: bool = False
+    rows: tuple[str, ...] = ()  # curve: only these
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One table or figure."""
+
+    name: str
+    title: str
+    paper: int
+    where: str
+    kind: str
+    about: str
+    takes: str
+    rows: tuple[Row, ...]
+    metrics: tuple[Metric, ...]
+    data: tuple[str, ...] = ()
+    seeds: int = 3
+    note: str = ""
+    claims: tuple[Claim, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    quick: Settings = field(default_factory=dict)
+
+    def row(self, label: str) -> Row:
+        """The row of that label."""
+        for row in self.rows:
+            if row.label == label:
+                return row
+        raise TacitError(f"{self.name}: no row '{label}'{nearest(label, [r.label for r in self.rows])}")
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name."""
+        return next(m for m in self.metrics if m.name == name)
+
+    def quickly(self) -> Entry:
+        """The same entry scaled down: fewer rows, smaller settings, one seed."""
+        smaller = self.quick.get("settings", {})
+        rows = [self.row(label) for label in self.quick.get("rows", [r.label for r in self.rows[:2]])]
+        few = tuple(Row(r.label, {**r.settings, **smaller}, {}) for r in rows)
+        return replace(self, rows=few, seeds=1, claims=(), plots=())
+
+    def hash(self) -> str:
+        """Names the configuration of the whole entry."""
+        parts = [row.hash(self.kind) for row in self.rows]
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
+
+
+def names() -> list[str]:
+    """The names of all entries, by paper and place.
+
+    >>> "quadratic" in names()
+    True
+    """
+    files = resources.files("tacit.experiments").joinpath("entries").iterdir()
+    return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
+
+
+def entries() -> list[Entry]:
+    """All entries, in the order of papers."""
+    return sorted((find(name) for name in names()), key=lambda e: (e.paper, e.name))
+
+
+def find(name: str) -> Entry:
+    """The entry of that name.
+
+    >>> find("quadratic").paper
+    5
+    """
+    if name not in names():
+        raise TacitError(f"no experiment '{name}'{nearest(name, names())}")
+    text = resources.files("tacit.experiments").joinpath("entries", f"{name}.toml").read_text("utf-8")
+    return parse(name, text)
+
+
+def parse(name: str, text: str) -> Entry:
+    """An entry from the text of its file."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TacitError(f"experiment '{name}' is not valid TOML: {error}") from None
+    for key in tables.keys() - _KEYS:
+        raise TacitError(f"experiment '{name}': unknown key '{key}'{nearest(key, _KEYS)}")
+    try:
+        rows = _rows(tables)
+        found = Entry(
+            name=name,
+            rows=tuple(rows),
+            metrics=tuple(Metric(**m) for m in tables["metrics"]),
+            claims=tuple(
+                Claim(**{**c, "order": tuple(c.get("order", ()))}) for c in tables.get("claims", [])
+            ),
+            plots=tuple(Plot(**{**p, "rows": tuple(p.get("rows", ()))}) for p in tables.get("plot", [])),
+            data=tuple(tables.get("data", ())),
+            quick=tables.get("quick", {}),
+            **{k: tables[k] for k in ("title", "paper", "where", "kind", "about", "takes")},
+            **{k: tables[k] for k in ("seeds", "note") if k in tables},
+        )
+    except (KeyError, TypeError) as error:
+        raise TacitError(f"experiment '{name}': {error} is missing or not known in its file") from None
+    _check(found, tables)
+    return found
+
+
+def _rows(tables: Mapping[str, Any]) -> list[Row]:
+    common, choices = tables.get("settings", {}), tables.get("choices", {})
+
+    def made(label: str, own: Mapping[str, Any]) -> Row:
+        settings = dict(common)
+        for key, value in own.items():
+            settings |= choices.get(key, {}).get(str(value), {})
+        settings |= {k: v for k, v in own.items() if str(v) not in choices.get(k, {})}
+        published = {m: by[label] for m, by in tables.get("published", {}).items() if label in by}
+        return Row(label, settings, published)
+
+    rows = [made(r["label"], {k: v for k, v in r.items() if k != "label"}) for r in tables.get("rows", [])]
+    for grid in tables.get("grid", []):
+        axes = {k: v if isinstance(v, list) else [v] for k, v in grid.items() if k != "label"}
+        for values in itertools.product(*axes.values()):
+            own = dict(zip(axes, values, strict=True))
+            label = grid["label"]
+            for key, value in own.items():
+                label = label.replace(f"{{{key}}}", f"{value:g}" if isinstance(value, float) else str(value))
+            rows.append(made(label, own))
+    return rows
+
+
+def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
+    """Labels are one of a kind, and whatever names a row or a metric names one that there is."""
+    labels = [row.label for row in entry.rows]
+    if len(set(labels)) != len(labels) or not labels:
+        raise TacitError(f"experiment '{entry.name}': labels of rows must differ, and there must be one")
+    known = {m.name for m in entry.metrics}
+    claimed = [label for c in entry.claims for label in (*c.order, *((c.row,) if c.row else ()))]
+    drawn = [label for p in entry.plots for label in p.rows]
+    published = [label for by in tables.get("published", {}).values() for label in by]
+    for label in (*claimed, *drawn, *published, *entry.quick.get("rows", ())):
+        entry.row(label)
+    named = [c.metric for c in entry.claims] + list(tables.get("published", {}))
+    for metric in (*named, *(p.metric for p in entry.plots if p.metric)):
+        if metric not in known:
+            raise TacitError(f"experiment '{entry.name}': no metric '{metric}'{nearest(metric, known)}")

@@ -1,0 +1,84 @@
+"""Papers 1 and 2 as their program did it: trained on transposed, cut batches, and scored on them.
+
+The federation is Tacit's, with the papers' sampling, local SGD and aggregation; only what a batch holds is theirs.
+`transposed` is the score of the best round (by the same score on validation text) on the test text, `perplexity`
+the honest one of the very same model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit.experiments.entry import Settings
+from tacit.experiments.kinds.text import config_of
+from tacit.experiments.labelled import follow
+from tacit.experiments.results import Measured
+from tacit.experiments.runner import Place
+from tacit.experiments.transposed import batches, scorer, transpose
+from tacit.federated import evaluation
+from tacit.federated.batching import order_of_work
+from tacit.federated.local import Cohort
+from tacit.federated.objective import next_word_loss
+from tacit.federated.rounds import Algorithm, federation
+from tacit.federated.sampling import choose
+from tacit.models import language_model
+from tacit.models.base import Params
+from tacit.text.packed import Packed
+from tacit.text.prepare import prepare
+
+
+def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) -> Cohort:
+    """The clients of round t; a batch of `client.batch` sentences by position, its rows cut to `rows` at most."""
+    chosen = choose(algorithm.sampling, clients.sizes, seed, t, algorithm.aggregation.uniform)
+    text = clients.gather(chosen.ids)
+    schedule, steps = order_of_work(text.sizes, chosen.ids, algorithm.client, seed, t)
+    sentences = np.where(schedule >= 0, schedule + text.owners[:-1, None, None], -1)
+    laid = transpose(text, sentences, rows)
+    return Cohort(chosen.ids.astype(np.int32), laid, steps, chosen.weight, chosen.scale, chosen.present)
+
+
+def measure(settings: Settings, seed: int, place: Place) -> Measured:
+    """Settings as those of kind `text`; evaluated every `training.evaluate_every` rounds."""
+    config = config_of(settings, seed, place)
+    ready = prepare(config.text, config.partition, config.typists, config.seed, None, place.data)
+    model, batch = language_model(config.model, len(ready.vocabulary)), config.client.batch
+    clients = ready.clients
+    assert isinstance(clients, Packed)
+    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
+    rows = transpose(clients, batches(clients, batch)).inputs.shape[
+        -2
+    ]  # few batches have a longer shortest sentence
+    rounds, every = config.training.rounds, config.training.evaluate_every
+    trainer = federation(
+        model.init,
+        next_word_loss(model),
+        algorithm,
+        lambda t: cohort(clients, algorithm, seed, t, rows),
+        seed,
+        rounds,
+    )
+    score, valid = scorer(model), transpose(ready.valid, batches(ready.valid, batch))
+    best: list[tuple[float, Params]] = []
+
+    def look(params: Params) -> float:
+        loss, count = score(params, valid)
+        value = float(np.exp(min(loss / max(1, count), 50.0)))
+        if not best or value < best[0][0]:
+            best[:] = [(value, params)]
+        return value
+
+    run = follow(trainer, seed, rounds, look, say=place.say, every=every)
+    params: Any = best[0][1]
+    loss, count = score(params, transpose(ready.test, batches(ready.test, batch)))
+    first = jax.device_put(params, jax.local_devices()[0])
+    with np.errstate(over="ignore"):
+        honest = evaluation.overall(evaluation.scorer(model)(first, ready.test))
+    values: dict[str, float | None] = {
+        "transposed": None if run.diverged else float(np.exp(loss / max(1, count))),
+        "perplexity": None if run.diverged else honest["perplexity"],
+        "share": count / honest["tokens"],
+    }
+    return Measured(values, {"transposed": ([every * i for i in range(len(run.seen))], run.seen)})

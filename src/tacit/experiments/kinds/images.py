@@ -1,0 +1,56 @@
+"""MNIST by 2NN and CNN (paper 5, Figures 1 and 2): how many rounds until the test accuracy is reached.
+
+100 clients of 600 digits, dealt at random (IID) or as two shards of 300 sorted by label (non-IID). FedAvg: E epochs
+of SGD on batches of B (0: all 600 in one), C of the clients a round, C = 0 meaning one. A round's accuracy is that
+of the averaged model on the 10,000 test digits.
+"""
+
+from __future__ import annotations
+
+from tacit.experiments.entry import Settings
+from tacit.experiments.kinds.convex import digits
+from tacit.experiments.labelled import first_at, follow, judge, train
+from tacit.experiments.results import Measured
+from tacit.experiments.runner import Place
+from tacit.experiments.synthetic import Devices, balanced_digits
+from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.local import ClientConfig
+from tacit.federated.rounds import Algorithm
+from tacit.federated.sampling import SamplingConfig
+from tacit.federated.server import ServerConfig
+from tacit.models.images import logistic_regression, mnist_2nn, mnist_cnn
+from tacit.randomness import generator, stream
+from tacit.text.partition import iid
+
+_DEAL = stream("deal digits")
+MODELS = {"2nn": mnist_2nn, "cnn": mnist_cnn, "logistic": lambda: logistic_regression(784, 10)}
+
+
+def measure(settings: Settings, seed: int, place: Place) -> Measured:
+    """`model`, `split` iid or non-iid, `fraction` C, `epochs` E, `batch` B, `lr`, `rounds` at most, `target`."""
+    sets = digits(place.data, settings.get("stand_in", False))
+    clients = settings.get("clients", 100)
+    points = sets.train
+    devices = (
+        Devices(points, iid(len(points.y), clients, generator(seed, _DEAL)))
+        if settings["split"] == "iid"
+        else balanced_digits(points, clients, seed)
+    )
+    model = MODELS[settings["model"]]()
+    algorithm = Algorithm(
+        ClientConfig(epochs=settings["epochs"], batch=settings["batch"], lr=settings["lr"]),
+        AggregationConfig(),
+        ServerConfig(),
+        SamplingConfig(fraction=settings["fraction"]),
+    )
+    rounds, target = settings["rounds"], settings["target"]
+    look = judge(model, sets.test)
+    trainer = train(model, algorithm, devices, seed, rounds, executor=settings.get("executor", "auto"))
+    run = follow(trainer, seed, rounds, lambda p: look(p)[1], lambda accuracy: accuracy >= target, place.say)
+    accuracy = [float(a) for a in run.seen]
+    values: dict[str, float | None] = {
+        "rounds": first_at(accuracy, target, rising=True),
+        "best": max(accuracy),
+        "made": len(accuracy) - 1,
+    }
+    return Measured(values, {"accuracy": (list(range(len(accuracy))), accuracy)})

@@ -1,0 +1,76 @@
+"""Two clients and one number (paper 5, sections 5.5 and 5.6.4): where FedAvg ends when it steps locally too long.
+
+    F₁ = (w − 1)²,   F₂ = 2(w − 5)²,   F = (F₁ + F₂)/2,   w* = 11/3
+
+With E gradient steps of a fixed size η the clients contract to their own minima by (1 − 2η)^E and (1 − 4η)^E, so
+the average settles where both pulls cancel: at w* for E = 1, on the way to 3 for larger E, at a distance that
+grows like (E − 1)η (Theorem 4). With η falling like 1/t it reaches w* again.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit.experiments.entry import Settings
+from tacit.experiments.labelled import follow
+from tacit.experiments.results import Measured
+from tacit.experiments.runner import Place
+from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.rounds import Algorithm, federation
+from tacit.federated.sampling import SamplingConfig
+from tacit.federated.server import ServerConfig
+from tacit.models.base import Params
+
+BEST = 11 / 3
+STEEP, CENTRE = np.array([1.0, 2.0], np.float32), np.array([1.0, 5.0], np.float32)
+
+
+def settles(steps: int, lr: float) -> float:
+    """Where FedAvg with E full-gradient steps of one size ends, from the formula.
+
+    >>> round(settles(1, 0.1), 4), round(settles(1000, 0.1), 4)
+    (3.6667, 3.0)
+    """
+    pull = 1 - (1 - 2 * STEEP.astype(float) * lr) ** steps  # [2]: how far a client goes to its own minimum
+    return float((pull * CENTRE).sum() / pull.sum())
+
+
+def measure(settings: Settings, seed: int, place: Place) -> Measured:
+    """`steps` E, `lr` η, `rounds`, and `decay`: η_t = η γ/(γ + t) over local steps t."""
+    steps, lr, rounds = settings["steps"], settings["lr"], settings["rounds"]
+    decay = settings.get("decay", 0)
+
+    def loss(params: Params, batch: tuple[Array, Array, Array], key: Array | None) -> tuple[Array, Array]:
+        steep, centre, pace = batch
+        return pace * steep * jnp.square(params["w"] - centre), jnp.int32(1)
+
+    def cohort_of(t: int) -> Cohort:
+        step = t * steps + np.arange(steps)
+        pace = decay / (decay + step) if decay else np.ones(steps)
+        batches = (
+            np.repeat(STEEP[:, None], steps, axis=1),
+            np.repeat(CENTRE[:, None], steps, axis=1),
+            np.repeat(pace[None].astype(np.float32), 2, axis=0),
+        )
+        ones = np.ones(2, np.float32)
+        return Cohort(
+            np.arange(2, dtype=np.int32), batches, np.full(2, steps, np.int32), ones, ones, ones > 0
+        )
+
+    algorithm = Algorithm(
+        ClientConfig(lr=lr), AggregationConfig(), ServerConfig(), SamplingConfig(fraction=1.0)
+    )
+    start = jnp.float32(settings.get("start", 0.0))
+    trainer = federation(lambda key: {"w": start}, loss, algorithm, cohort_of, seed, rounds)
+    run = follow(trainer, seed, rounds, lambda params: float(params["w"]), say=place.say)
+    w = run.seen[-1]
+    bias = abs(w - BEST)
+    values: dict[str, float | None] = {"w": w, "bias": bias}
+    if not decay:
+        values["formula"] = settles(steps, lr)
+        if steps > 1:
+            values["bias_by_theorem"] = bias / ((steps - 1) * lr)
+    return Measured(values, {"distance": (list(range(len(run.seen))), [abs(v - BEST) for v in run.seen])})

@@ -1,0 +1,92 @@
+"""A language model trained as `tacit train` does it: a preset, settings, the best round on validation, the test.
+
+Settings are those of a configuration (`client.lr`, …) and `preset`; besides, `target` is a validation perplexity (or
+with `target_top1` a share) to be reached, and `transposed` asks for the score of `tacit.experiments.transposed`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from tacit import runs
+from tacit.config import Config, resolve
+from tacit.errors import TacitError
+from tacit.experiments.data import locate
+from tacit.experiments.entry import Settings
+from tacit.experiments.results import Measured
+from tacit.experiments.runner import Place
+from tacit.experiments.transposed import transposed_score
+from tacit.files import read_lines
+from tacit.text.prepare import prepare
+
+OWN = ("preset", "target", "target_top1", "transposed", "stand_in", "corpus", "method")
+
+
+def config_of(settings: Settings, seed: int, place: Place) -> Config:
+    """The configuration of a row; a known corpus is looked for before anything else is done."""
+    given = {k: v for k, v in settings.items() if k not in OWN} | {"seed": seed}
+    corpus = given.get("text.corpus", "typists")
+    if corpus != "typists" and "/" not in corpus:
+        locate(corpus, place.data)
+    return resolve(settings["preset"], [f"{k}={json.dumps(v)}" for k, v in given.items()])
+
+
+def measure(settings: Settings, seed: int, place: Place) -> Measured:
+    """Train in the row's folder, going on where an interrupted run was."""
+    config, run = config_of(settings, seed, place), place.folder / "run"
+
+    def told(record: dict[str, Any]) -> None:
+        place.say(f"round {record['round']}/{config.training.rounds}")
+
+    begun = (run / "config.toml").is_file()
+    try:
+        found = runs.train(config, run, begun, place.data, (runs.Watcher(round=told),))
+    except TacitError as error:
+        if "not finite" not in str(error):
+            raise
+        return Measured(dict.fromkeys(("perplexity", "valid", "top1", "top3", "rounds"), None))
+    lines = [line for line in read_lines(run / "metrics.jsonl") if "valid_perplexity" in line]
+    values = figures(found)
+    values["rounds"] = reached(lines, settings)
+    if settings.get("transposed"):
+        values["transposed"] = _transposed(config, run, place)
+    x = [line["round"] for line in lines]
+    return Measured(values, {k: (x, [line[f"valid_{k}"] for line in lines]) for k in ("perplexity", "top1")})
+
+
+def figures(found: dict[str, Any]) -> dict[str, float | None]:
+    """The numbers of a run's summary that rows show."""
+    test, seen, sent = found["test"], found["seen"], found["bytes_per_client_and_round"]
+    values: dict[str, float | None] = {
+        "perplexity": test["perplexity"],
+        "valid": found["valid"]["perplexity"],
+        "top1": test["top1"],
+        "top3": test["top3"],
+        "best_round": found["best_round"],
+        "parameters": found["parameters"],
+    }
+    if sent:
+        values |= {"mb_up": sent["up"] / 1e6, "mb_down": sent["down"] / 1e6}
+    if test["people"] > 1:
+        values |= {"top1_ci": test["ci95"]["top1"], "top3_ci": test["ci95"]["top3"]}
+    if seen:
+        values |= {"seen_top1": seen["top1"], "seen_top3": seen["top3"], "seen_top1_ci": seen["ci95"]["top1"]}
+    return {k: v if v is None or math.isfinite(v) else None for k, v in values.items()}
+
+
+def reached(lines: list[dict[str, Any]], settings: Settings) -> float | None:
+    """The first evaluated round at which the target is reached."""
+    for line in lines:
+        if "target" in settings and line["valid_perplexity"] <= settings["target"]:
+            return float(line["round"])
+        if "target_top1" in settings and line["valid_top1"] >= settings["target_top1"]:
+            return float(line["round"])
+    return None
+
+
+def _transposed(config: Config, path: Any, place: Place) -> float:
+    run = runs.load(path)
+    ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, place.data)
+    return transposed_score(run.model, run.params, ready.test)

@@ -1,0 +1,195 @@
+"""Federated training of classifiers: cohorts of labelled points for the federation that trains text.
+
+A batch carries its points and a pace, a factor on the step: with it a rate can change within a round, as
+η_t = 2/(μ(γ + t)) of paper 5's section 5.4 does. Work is cut either into epochs of batches (`client.epochs`,
+as McMahan et al.) or into E steps on batches drawn with replacement (`steps`, what the theory speaks of).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+
+from tacit.errors import TacitError
+from tacit.experiments.data import Points
+from tacit.experiments.synthetic import Devices
+from tacit.federated import trees
+from tacit.federated.batching import order_of_work
+from tacit.federated.local import Cohort
+from tacit.federated.objective import Labelled, Loss, classification_loss
+from tacit.federated.rounds import Algorithm, Trainer, federation
+from tacit.federated.sampling import choose, cohort_size
+from tacit.models.base import Params
+from tacit.models.images import Classifier
+from tacit.randomness import stream, uniform
+
+_DRAW = stream("points with replacement")
+_CHUNK = 1000  # points of one batch of an evaluation
+
+
+class Batch(NamedTuple):
+    """Points of one step, and how far to step."""
+
+    x: Any  # [..., batch, features]
+    y: Any  # [..., batch] int32, −1 where absent
+    pace: Any  # [...] float32, factor on the learning rate
+
+
+Pace = Callable[[int, np.ndarray], np.ndarray]  # (round, steps [n]) → factors [n]
+
+
+def steady(t: int, step: np.ndarray) -> np.ndarray:
+    """The configured rate at every step."""
+    return np.ones(len(step))
+
+
+def pixels(x: Array) -> Array:
+    """Features as numbers: bytes are pixels and become 0 … 1."""
+    return x.astype(jnp.float32) / 255 if x.dtype == jnp.uint8 else x
+
+
+def objective(model: Classifier, ridge: float = 0.0) -> Loss:
+    """Cross-entropy plus ridge/2 ‖w‖², times the pace."""
+    plain = classification_loss(model)
+
+    def loss(params: Params, batch: Batch, key: Array | None) -> tuple[Array, Array]:
+        value, count = plain(params, Labelled(pixels(batch.x), batch.y), key)
+        if ridge:
+            value = value + ridge / 2 * trees.dot(params, params)
+        return batch.pace * value, count
+
+    return loss
+
+
+def cohort(
+    devices: Devices, algorithm: Algorithm, seed: int, t: int, steps: int = 0, pace: Pace = steady
+) -> Cohort:
+    """The clients of round t with their batches, on the host."""
+    sizes, client = devices.sizes, algorithm.client
+    chosen = choose(algorithm.sampling, sizes, seed, t, algorithm.aggregation.uniform)
+    ids, mine = chosen.ids, sizes[chosen.ids]
+    if not steps:
+        schedule, made = order_of_work(mine, ids, client, seed, t)
+    elif client.batch:
+        slots = np.arange(steps * client.batch).reshape(1, steps, client.batch)
+        drawn = uniform(seed, _DRAW, t, ids[:, None, None], slots)  # [clients, steps, batch]
+        schedule, made = (drawn * mine[:, None, None]).astype(np.int64), np.full(len(ids), steps, np.int32)
+    else:  # every step on all that a client holds
+        every = np.arange(int(mine.max()))
+        schedule = np.where(every < mine[:, None, None], every, -1).repeat(steps, axis=1)
+        made = np.full(len(ids), steps, np.int32)
+    real = schedule >= 0
+    places = np.where(real, schedule + devices.held.offsets[ids][:, None, None], 0)
+    points = devices.held.order[places]
+    factors = np.broadcast_to(pace(t, np.arange(schedule.shape[1])), schedule.shape[:2])
+    batches = Batch(
+        devices.points.x[points],
+        np.where(real, devices.points.y[points], -1).astype(np.int32),
+        factors.astype(np.float32),
+    )
+    return Cohort(ids.astype(np.int32), batches, made, chosen.weight, chosen.scale, chosen.present)
+
+
+def train(
+    model: Classifier,
+    algorithm: Algorithm,
+    devices: Devices,
+    seed: int,
+    rounds: int,
+    steps: int = 0,
+    pace: Pace = steady,
+    ridge: float = 0.0,
+    executor: Any = "auto",
+) -> Trainer:
+    """Federated training of a classifier, round by round."""
+    cohort_size(algorithm.sampling, len(devices.sizes))  # refuses a cohort larger than the population
+    return federation(
+        model.init,
+        objective(model, ridge),
+        algorithm,
+        lambda t: cohort(devices, algorithm, seed, t, steps, pace),
+        seed,
+        rounds,
+        executor,
+    )
+
+
+class Followed(NamedTuple):
+    """A run as it was seen from outside."""
+
+    params: Params
+    seen: list[Any]  # what `look` said after each round, from before the first
+    diverged: bool
+
+
+def follow(
+    trainer: Trainer,
+    seed: int,
+    rounds: int,
+    look: Callable[[Params], Any],
+    enough: Callable[[Any], bool] = lambda seen: False,
+    say: Callable[[str], None] = lambda words: None,
+    every: int = 1,
+) -> Followed:
+    """Make rounds and look after each (or every so many); ends when enough was seen, or when training diverges."""
+    state = trainer.init(jax.random.key(seed))
+    seen = [look(state.params)]
+    for t in range(rounds):
+        try:
+            state, _ = trainer.round(state, t)
+        except TacitError as error:
+            if "not finite" not in str(error):
+                raise
+            return Followed(state.params, seen, True)
+        say(f"round {t + 1}/{rounds}")
+        if (t + 1) % every:
+            continue
+        seen.append(look(state.params))
+        if enough(seen[-1]):
+            break
+    return Followed(state.params, seen, False)
+
+
+def judge(model: Classifier, points: Points) -> Callable[[Params], tuple[float, float]]:
+    """A function from a model to its mean cross-entropy and its accuracy on these points; one compiled program."""
+    n = len(points.y)
+    chunks = -(-n // _CHUNK)
+    x = np.zeros((chunks * _CHUNK, points.x.shape[1]), points.x.dtype)
+    y = np.full(chunks * _CHUNK, -1, np.int32)
+    x[:n], y[:n] = points.x, points.y
+    first = jax.local_devices()[0]  # a small program: one device is enough
+    shaped = jax.device_put((x.reshape(chunks, _CHUNK, -1), y.reshape(chunks, _CHUNK)), first)
+
+    @jax.jit
+    def sums(params: Params, x: Array, y: Array) -> Array:
+        def one(at: tuple[Array, Array]) -> Array:
+            logits, real = model.apply(params, pixels(at[0])), at[1] >= 0
+            losses = optax.softmax_cross_entropy_with_integer_labels(logits, jnp.maximum(at[1], 0))
+            hits = (jnp.argmax(logits, -1) == at[1]) & real
+            return jnp.stack([jnp.where(real, losses, 0).sum(), hits.sum()])
+
+        return jax.lax.map(one, (x, y)).sum(0)
+
+    def look(params: Params) -> tuple[float, float]:
+        total = np.asarray(sums(jax.device_put(params, first), *shaped), np.float64)
+        return float(total[0] / n), float(total[1] / n)
+
+    return look
+
+
+def first_at(values: list[float], target: float, rising: bool) -> int | None:
+    """The first round (0: before training) at which a curve is at its target or beyond.
+
+    >>> first_at([0.1, 0.9, 0.8], 0.85, rising=True), first_at([2.0, 1.5], 1.0, rising=False)
+    (1, None)
+    """
+    for t, value in enumerate(values):
+        if (value >= target) if rising else (value <= target):
+            return t
+    return None

@@ -1,0 +1,163 @@
+"""Carry out an entry: every row with every seed, one after another, each kept as soon as it is done.
+
+A killed sweep goes on where it was: what is done lies in `.parts`, named by the hash of its settings and its
+seed, so a row that was changed in the meantime is measured again and the others are not. Rows that stand in the
+results file with their present settings are not measured again either, unless that is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tacit.errors import TacitError
+from tacit.experiments.entry import Entry, Row, Settings
+from tacit.experiments.results import Measured, cell, measured, row_of, write
+from tacit.files import cannot_write, to_json, write_atomic
+
+Say = Callable[[str], None]
+
+
+class Place(NamedTuple):
+    """Where a row is measured: the data directory, a folder of its own, and whom to tell how it goes."""
+
+    data: Path | None
+    folder: Path
+    say: Say = lambda words: None
+
+
+Measure = Callable[[Settings, int, Place], Measured]
+Follow = Callable[[int, str], None]  # told how many rows and seeds are done, and what is being done
+
+
+def nobody(done: int, words: str) -> None:
+    """Nobody follows."""
+
+
+def measure_of(kind: str) -> Measure:
+    """The function that measures a row: `measure` of the module of that name."""
+    try:
+        module = importlib.import_module(f"tacit.experiments.kinds.{kind}")
+    except ModuleNotFoundError:
+        raise TacitError(f"no kind of experiment '{kind}'; see tacit.experiments.kinds") from None
+    return module.measure
+
+
+def run(
+    entry: Entry,
+    out: Path,
+    data: Path | None = None,
+    seeds: int | None = None,
+    only: str = "",
+    follow: Follow = nobody,
+    again: bool = False,
+    minutes: float = math.inf,
+) -> dict[str, Any]:
+    """Measure what is missing of an entry and leave `out`/NAME.json; returns what it holds.
+
+    After so many minutes no further row or seed is begun, and the rows that are complete are written.
+    """
+    numbers = list(range(entry.seeds if seeds is None else seeds))
+    known = {} if again else measured(entry, out)
+    rows = [r for r in chosen(entry, only) if len(known.get(r.label, {}).get("seeds", ())) < len(numbers)]
+    parts = _parts(out) / entry.name
+    found = _cells(entry, rows, numbers, data, parts, follow, time.monotonic() + 60 * minutes)
+    result = write(entry, found, out / f"{entry.name}.json")
+    for row in rows:
+        if any(row.label == done["label"] for done in found):
+            for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
+                kept.unlink()
+    if not any(parts.glob("*-*.json")):
+        shutil.rmtree(parts, ignore_errors=True)
+    return result
+
+
+def run_quickly(
+    entry: Entry,
+    out: Path | None = None,
+    data: Path | None = None,
+    seeds: int | None = None,
+    follow: Follow = nobody,
+) -> dict[str, Any]:
+    """The scaled-down entry. Leaves `out`/NAME.quick.json where `out` is given, never a full result."""
+    small = entry.quickly()
+    with tempfile.TemporaryDirectory(prefix="tacit-quick-") as folder:
+        here = Path(folder)
+        found = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", follow)
+        return write(small, found, (out or here) / f"{entry.name}.quick.json")
+
+
+def chosen(entry: Entry, only: str) -> Sequence[Row]:
+    """The rows whose label has `only` in it."""
+    rows = [row for row in entry.rows if only.lower() in row.label.lower()]
+    if not rows:
+        labels = "; ".join(row.label for row in entry.rows)
+        raise TacitError(f"no row of '{entry.name}' has '{only}' in its label; they are: {labels}")
+    return rows
+
+
+def _parts(out: Path) -> Path:
+    """The folder of unfinished sweeps, which git leaves alone."""
+    parts = out / ".parts"
+    try:
+        parts.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(parts, error) from None
+    if not (parts / ".gitignore").is_file():
+        write_atomic(parts / ".gitignore", "*\n")
+    return parts
+
+
+def _cells(
+    entry: Entry,
+    rows: Sequence[Row],
+    seeds: Sequence[int],
+    data: Path | None,
+    parts: Path,
+    follow: Follow,
+    deadline: float = math.inf,
+) -> list[dict[str, Any]]:
+    """The rows that could be completed."""
+    measure, done = measure_of(entry.kind), 0
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        cells = []
+        for seed in seeds:
+            folder = parts / f"{row.hash(entry.kind)}-{seed}"
+            if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
+                return found
+            words = f"{row.label}, seed {seed}"
+            follow(done, words)
+            place = _place(data, folder, follow, done, words)
+            cells.append(_cell(row, seed, measure, place))
+            done += 1
+        found.append(row_of(row, entry.kind, seeds, cells))
+    follow(done, "done")
+    return found
+
+
+def _place(data: Path | None, folder: Path, follow: Follow, done: int, words: str) -> Place:
+    return Place(data, folder, lambda more: follow(done, f"{words}: {more}"))
+
+
+def _cell(row: Row, seed: int, measure: Measure, place: Place) -> dict[str, Any]:
+    """One row with one seed: read, if it was done before; else measured, and kept."""
+    kept = place.folder.with_suffix(".json")
+    if kept.is_file():
+        return json.loads(kept.read_text("utf-8"))
+    try:
+        place.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(place.folder, error) from None
+    started = time.perf_counter()
+    found = cell(measure(row.settings, seed, place), time.perf_counter() - started)
+    write_atomic(kept, to_json(found) + "\n")
+    shutil.rmtree(place.folder, ignore_errors=True)
+    return found

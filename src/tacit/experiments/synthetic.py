@@ -1,0 +1,95 @@
+"""Made sets of labelled points on devices that differ: synthetic(α, β), and MNIST by two digits a device.
+
+synthetic(α, β) is the generator of Li et al. (2020, FedProx), which paper 5's section 5 uses. Device k labels its
+points by a linear rule of its own, y = argmax(x W_k + b_k), with entries of W_k and b_k ~ N(u_k, 1), u_k ~ N(0, α);
+its points are x ~ N(v_k, Σ), entries of v_k ~ N(B_k, 1), B_k ~ N(0, β), Σ = diag(j^−1.2); its size is
+⌊LogNormal(4, 2)⌋ + 50. So α = β = 0 does not make devices alike: W_k, b_k and v_k are still their own. Devices are
+alike only where `iid` gives them one W, one b and v = 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.experiments.data import Points
+from tacit.randomness import generator, stream
+from tacit.text.partition import Partition, shards
+
+FEATURES, CLASSES = 60, 10
+_SYNTHETIC, _POWER, _SHARDS = (
+    stream("synthetic devices"),
+    stream("unbalanced digits"),
+    stream("balanced digits"),
+)
+
+
+class Devices(NamedTuple):
+    """Points, and which device holds which."""
+
+    points: Points
+    held: Partition
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many points each device holds, [devices]."""
+        return np.diff(self.held.offsets)
+
+
+def synthetic(
+    alpha: float, beta: float, devices: int, seed: int, iid: bool = False, most: int = 0
+) -> Devices:
+    """The devices of synthetic(α, β); `most` > 0 caps a device's points.
+
+    >>> made = synthetic(1, 1, devices=5, seed=0)
+    >>> made.points.x.shape[1], len(made.sizes), bool((made.sizes >= 50).all())
+    (60, 5, True)
+    """
+    draw = generator(seed, _SYNTHETIC)
+    sizes = np.floor(draw.lognormal(4, 2, devices)).astype(np.int64) + 50
+    if most:
+        sizes = np.minimum(sizes, most)
+    u, b_mean = draw.normal(0, alpha, devices), draw.normal(0, beta, devices)
+    scale = np.arange(1, FEATURES + 1) ** -0.6  # the root of the variances j^−1.2
+    v = draw.normal(b_mean[:, None], 1, (devices, FEATURES))
+    one = draw.normal(0, 1, (FEATURES, CLASSES)), draw.normal(0, 1, CLASSES)
+    xs, ys = [], []
+    for k in range(devices):
+        w, b = draw.normal(u[k], 1, (FEATURES, CLASSES)), draw.normal(u[k], 1, CLASSES)
+        if iid:
+            w, b = one
+        x = (0 if iid else v[k]) + scale * draw.normal(0, 1, (sizes[k], FEATURES))
+        xs.append(x.astype(np.float32))
+        ys.append(np.argmax(x @ w + b, axis=1).astype(np.int32))
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    return Devices(Points(np.concatenate(xs), np.concatenate(ys)), Partition(np.arange(ends[-1]), ends))
+
+
+def balanced_digits(points: Points, devices: int, seed: int) -> Devices:
+    """Two digits a device, all devices of one size (Li et al. 2020, ICLR; paper 5 calls it IID, which it is not)."""
+    return Devices(points, shards(points.y, devices, 2, rng=generator(seed, _SHARDS)))
+
+
+def unbalanced_digits(points: Points, devices: int, seed: int) -> Devices:
+    """Two digits a device, sizes by LogNormal(0, 2): device k holds digits k and k + 1 (mod 10).
+
+    Five images of each of its digits, then a share of what is left of the digit, by the draw.
+    """
+    draw = generator(seed, _POWER)
+    digits = np.stack([np.arange(devices) % 10, (np.arange(devices) + 1) % 10], axis=1)  # [devices, 2]
+    amounts = draw.lognormal(0, 2, (devices, 2))
+    owner = np.full(len(points.y), -1, np.int64)
+    for digit in range(10):
+        images = draw.permutation(np.flatnonzero(points.y == digit))
+        holders = np.argwhere(digits == digit)  # [holders, 2]: device, which of its two
+        if not len(holders):
+            continue
+        shares = amounts[holders[:, 0], holders[:, 1]]
+        count = 5 + np.floor(shares / shares.sum() * max(0, len(images) - 5 * len(holders))).astype(np.int64)
+        given = np.repeat(holders[:, 0], count)[: len(images)]
+        owner[images[: len(given)]] = given
+    kept = np.flatnonzero(owner >= 0)
+    order = kept[np.argsort(owner[kept], kind="stable")]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=devices))])
+    return Devices(points, Partition(order, ends))

@@ -1,0 +1,75 @@
+"""`tacit reproduce` as a person would use it: quick runs, lists, pages, and one line for whatever is wrong.
+
+A few quick runs are made here; `make test-experiments` makes all of them (TACIT_EXPERIMENTS=all).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tacit.experiments import page
+from tacit.experiments.entry import find, names
+
+FEW = ["quadratic", "spam", "table-1", "table-2-authors"]
+QUICK = names() if os.environ.get("TACIT_EXPERIMENTS") == "all" else FEW
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick(tacit, name, tmp_path):
+    found = tacit.json("reproduce", name, "--quick", "--out", tmp_path, "--data", tmp_path)
+    small = find(name).quickly()
+    assert [row["label"] for row in found["rows"]] == [row.label for row in small.rows]
+    for row in found["rows"]:
+        assert any(v is not None for values in row["values"].values() for v in values)
+        assert row["machine"] and row["date"] and row["configuration"]
+    assert [p.name for p in tmp_path.iterdir()] == [f"{name}.quick.json"]
+
+
+def test_several_at_once_print_tables(tacit, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    out = tacit.ok("reproduce", "quadratic", "table-1", "--quick")
+    assert find("quadratic").title in out and find("table-1").title in out
+    assert not list(tmp_path.iterdir())  # quick results are not kept unless asked for
+
+
+def test_a_full_run_leaves_a_file_that_list_and_report_know(tacit, tmp_path):
+    out, docs = tmp_path / "results", tmp_path / "docs"
+    docs.mkdir()
+    found = tacit.json("reproduce", "quadratic", "--only", "E 1, η 0.05", "--out", out)
+    assert found["rows"][0]["values"]["w"][0] == pytest.approx(11 / 3, abs=1e-3)
+    known = {e["name"]: e for e in tacit.json("reproduce", "list", "--out", out)}
+    assert set(known) == set(names())
+    assert known["quadratic"]["measured"] == "1 of 12 rows" and known["spam"]["measured"] == "not run"
+    assert "quadratic" in tacit.ok("reproduce", "list", "--out", out)
+    written = tacit.json("reproduce", "report", "--out", out, "--docs", docs)
+    text = Path(written[0]).read_text("utf-8")
+    assert "| E 1, η 0.05 | 3.6667 | 3.6667 |" in text and "11 of 12 rows not run" in text
+    assert tacit.ok("reproduce", "report", "--out", out, "--docs", docs).strip() == written[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["quadratik"], ["quadratik", "did you mean 'quadratic'"]),
+        (["quadratic", "spma"], ["did you mean 'spam'"]),
+        (["spam"], ["sms-spam", "github.com", "--data"]),
+        (["table-2", "--only", "ptb, fedsgd"], ["ptb", "wojzaremba", "--data"]),
+        (["quadratic", "--only", "nothing like it"], ["no row", "E 1, η 0.05"]),
+        (["quadratic", "--quick", "--only", "E 1"], ["--only", "--quick"]),
+        (["quadratic", "--quick", "--minutes", "3"], ["--minutes", "--quick"]),
+        (["quadratic", "--seeds", "0"], ["--seeds"]),
+        (["report", "--docs", "nowhere"], ["nowhere", "--docs"]),
+    ],
+)
+def test_what_is_wrong_is_one_line(tacit, tmp_path, monkeypatch, arguments, named):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TACIT_DATA", str(tmp_path))
+    tacit("reproduce", *arguments).refused(*named)
+
+
+def test_the_page_is_what_the_results_say():
+    """docs/results.md was made from results/ as they are, by the entries as they are."""
+    assert Path("docs/results.md").read_text("utf-8") == page.text(Path("results"))

@@ -1,0 +1,218 @@
+"""Sweeps that are killed and gone on with, results that are whole or not there, claims held against them."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import pytest
+
+from tacit.errors import TacitError
+from tacit.experiments import claims, page, results, runner
+from tacit.experiments.entry import parse
+from tacit.experiments.results import Measured
+
+ENTRY = parse(
+    "made",
+    """
+title = "Made up"
+paper = 5
+where = "Figure 0"
+kind = "quadratic"
+about = "Nothing."
+takes = "an hour"
+seeds = 2
+[[rows]]
+label = "low"
+level = 1
+[[rows]]
+label = "high"
+level = 2
+[published.w]
+low = 1.5
+[[metrics]]
+name = "w"
+label = "w"
+[[claims]]
+says = "low is lower"
+metric = "w"
+order = ["low", "high"]
+[[claims]]
+says = "high is lower"
+metric = "w"
+order = ["high", "low"]
+why = "because it is made up"
+[[claims]]
+says = "high is at most 2"
+metric = "w"
+row = "high"
+at_most = 2
+[[plot]]
+curve = "path"
+ylabel = "w"
+[quick]
+rows = ["low"]
+settings = { level = 0 }
+""",
+)
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """A kind that takes no time and remembers what it was asked; `stop` makes it die there."""
+    asked, dies = [], []
+
+    def measure(settings, seed, place):
+        if (settings["level"], seed) in dies:
+            raise KeyboardInterrupt
+        asked.append((settings["level"], seed))
+        value = settings["level"] + 0.25 * seed
+        return Measured({"w": value}, {"path": ([0, 1], [0.0, value])})
+
+    monkeypatch.setattr(runner, "measure_of", lambda kind: measure)
+    return types.SimpleNamespace(asked=asked, dies=dies)
+
+
+def test_a_killed_sweep_goes_on_and_its_results_are_whole_or_not_there(tmp_path, measured):
+    measured.dies.append((2, 0))
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(ENTRY, tmp_path)
+    assert not (tmp_path / "made.json").exists()
+    assert (tmp_path / ".parts" / ".gitignore").read_text() == "*\n"
+    assert measured.asked == [(1, 0), (1, 1)]
+    measured.dies.clear()
+    found = runner.run(ENTRY, tmp_path)
+    assert measured.asked == [(1, 0), (1, 1), (2, 0), (2, 1)]  # nothing was measured twice
+    assert [row["values"]["w"] for row in found["rows"]] == [[1.0, 1.25], [2.0, 2.25]]
+    assert found == json.loads((tmp_path / "made.json").read_text())
+    assert not (tmp_path / ".parts" / "made").exists()
+    assert found["rows"][0]["seeds"] == [0, 1] and found["configuration"] == ENTRY.hash()
+
+
+def test_what_was_measured_is_not_measured_again_unless_asked_for(tmp_path, measured):
+    runner.run(ENTRY, tmp_path, only="low")
+    runner.run(ENTRY, tmp_path)
+    assert measured.asked == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    runner.run(ENTRY, tmp_path, only="low", seeds=3)  # more seeds than there are
+    runner.run(ENTRY, tmp_path, only="high", again=True, seeds=1)
+    assert measured.asked[4:] == [(1, 0), (1, 1), (1, 2), (2, 0)]
+
+
+def test_a_sweep_that_runs_out_of_time_leaves_its_complete_rows(tmp_path, measured, monkeypatch):
+    clock = iter([0, 10, 20, 30, 70, *range(100, 110)])  # when a seed is begun, in seconds
+    monkeypatch.setattr(runner.time, "monotonic", lambda: next(clock))
+    found = runner.run(ENTRY, tmp_path, minutes=1)
+    assert [row["label"] for row in found["rows"]] == ["low"] and measured.asked == [(1, 0), (1, 1), (2, 0)]
+    (tmp_path / "made.json").unlink()
+    assert runner.run(ENTRY, tmp_path, minutes=-1)["rows"] == []  # low was measured, and is no longer kept
+    measured.asked.clear()
+    found = runner.run(ENTRY, tmp_path)
+    assert measured.asked == [(1, 0), (1, 1), (2, 1)] and len(found["rows"]) == 2  # of high one seed was kept
+    assert not (tmp_path / ".parts" / "made").exists()
+
+
+def test_a_quick_run_never_touches_full_results(tmp_path, measured):
+    runner.run(ENTRY, tmp_path)
+    before = (tmp_path / "made.json").read_bytes()
+    found = runner.run_quickly(ENTRY)
+    assert [row["label"] for row in found["rows"]] == ["low"] and found["rows"][0]["settings"] == {"level": 0}
+    runner.run_quickly(ENTRY, tmp_path)
+    assert (tmp_path / "made.json").read_bytes() == before
+    assert (tmp_path / "made.quick.json").is_file()
+    assert results.measured(ENTRY, tmp_path)["low"]["values"]["w"] == [1.0, 1.25]
+
+
+def test_rows_can_be_measured_apart_and_stale_ones_are_left_out(tmp_path, measured):
+    runner.run(ENTRY, tmp_path, only="LOW")
+    assert set(results.measured(ENTRY, tmp_path)) == {"low"}
+    runner.run(ENTRY, tmp_path, only="high", seeds=1)
+    assert set(results.measured(ENTRY, tmp_path)) == {"low", "high"}
+    changed = parse("made", _text().replace("level = 2", "level = 3"))
+    assert set(results.measured(changed, tmp_path)) == {"low"}
+    with pytest.raises(TacitError, match="no row of 'made'"):
+        runner.run(ENTRY, tmp_path, only="middle")
+
+
+def _text() -> str:
+    return """
+title = "Made up"
+paper = 5
+where = "Figure 0"
+kind = "quadratic"
+about = "Nothing."
+takes = "an hour"
+[[rows]]
+label = "low"
+level = 1
+[[rows]]
+label = "high"
+level = 2
+[[metrics]]
+name = "w"
+label = "w"
+"""
+
+
+def test_a_damaged_results_file_is_one_line(tmp_path):
+    (tmp_path / "made.json").write_text("{}")
+    with pytest.raises(TacitError, match=r"made\.json"):
+        results.measured(ENTRY, tmp_path)
+
+
+def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
+    assert [v.found for v in claims.check(ENTRY, {})] == [claims.OPEN] * 3
+    runner.run(ENTRY, tmp_path)
+    rows = results.measured(ENTRY, tmp_path)
+    assert [v.found for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.OTHER]
+    mixed = {**rows, "high": {**rows["high"], "values": {"w": [2.0, 0.5]}}}
+    assert [v.found for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
+    never = {**rows, "high": {**rows["high"], "values": {"w": [None, None]}}}
+    assert [v.found for v in claims.check(ENTRY, never)] == [claims.SAME, claims.OTHER, claims.OTHER]
+
+
+@pytest.mark.parametrize(
+    ("by", "better", "found"),
+    [
+        (1.0, "low", "no"),
+        (0.98, "low", "yes"),
+        (1.0, "high", "yes"),
+        (1.15, "high", "no"),
+        (0.9, "high", "yes"),
+    ],
+)
+def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):
+    text = _text().replace('label = "w"', f'label = "w"\nbetter = "{better}"')
+    claim = f'[[claims]]\nsays = "s"\nmetric = "w"\norder = ["low", "high"]\nby = {by}\n'
+    rows = {name: {"values": {"w": [v]}} for name, v in (("low", 101.0), ("high", 100.0))}
+    assert claims.check(parse("made", text + claim), rows)[0].found == found
+
+
+def test_the_page_says_what_was_found_and_what_was_not_run(tmp_path, measured, monkeypatch):
+    other = parse("other", _text())
+    monkeypatch.setattr(page, "entries", lambda: [ENTRY, other])
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    runner.run(ENTRY, tmp_path / "results")
+    (docs / "results").mkdir()
+    (docs / "results" / "gone.svg").write_text("old")
+    written = page.write(tmp_path / "results", docs)
+    text = written[0].read_text("utf-8")
+    assert "| low | 1.50 | 1.12 ± 0.18 |" in text
+    assert "| high is lower | no | 2.12 · 1.12 | because it is made up |" in text
+    assert "**Not run.** In full it takes an hour." in text
+    assert "Measured with 2 seeds" in text
+    assert [p.name for p in written[1:]] == ["made.svg"] == [p.name for p in (docs / "results").iterdir()]
+    again = page.write(tmp_path / "results", docs)
+    assert again[0].read_text("utf-8") == text
+    with pytest.raises(TacitError, match="no such folder"):
+        page.write(tmp_path / "results", tmp_path / "nowhere")
+
+
+def test_curves_are_thinned_and_numbers_that_are_none_are_null(tmp_path):
+    x = list(range(500))
+    kept = results.thinned((x, [1 / 3] * 500))
+    assert len(kept["x"]) == results.POINTS and kept["x"][0] == 0 and kept["x"][-1] == 499
+    assert kept["y"][0] == 0.33333
+    cell = results.cell(Measured({"a": float("nan"), "b": None, "c": 2}), 1.0)
+    assert cell["values"] == {"a": None, "b": None, "c": 2.0}
+    assert results.mean([1.0, None]) is None and results.mean([1.0, 2.0]) == 1.5
