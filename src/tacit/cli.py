@@ -9,13 +9,15 @@ import json
 import math
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from tacit import __version__
+from tacit import __version__, cli_experiments, cli_personal
 from tacit.cli_data import data
+from tacit.cli_ngram import register
 from tacit.errors import TacitError
 from tacit.output import DataOption, JsonOption, print_json, print_table
 
@@ -28,6 +30,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(data, name="data")
+register(app)
+cli_experiments.register(app)
+cli_personal.register(app)
 
 CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
@@ -38,7 +43,8 @@ def _start_jax() -> None:
     """On CPU, let JAX see several devices, so that a cohort is spread over the cores."""
     import jax
 
-    jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
+    if "JAX_NUM_CPU_DEVICES" not in os.environ:  # JAX's own way to say how many
+        jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
 
 
 @app.command()
@@ -58,6 +64,16 @@ def train(
     ] = None,
     data: DataOption = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT|auto",
+            help="Share cohorts with other processes: where process 0 is met. auto: ask the cluster.",
+        ),
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="How many processes share a cohort.")] = None,
+    process: Annotated[int | None, typer.Option(help="Which of them this is, from 0.")] = None,
+    wait: Annotated[int | None, typer.Option(help="Seconds to wait for the others (60).")] = None,
 ) -> None:
     """Train a model and leave a run directory.
 
@@ -68,10 +84,12 @@ def train(
       tacit train fedatt --corpus ~/texts.jsonl.gz --set client.lr=0.5 --set sampling.clients=50
 
       tacit train my.toml --resume
+
+      tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
     """
-    from tacit import report, runs
+    from tacit import hosts, report, runs
     from tacit.config import resolve
-    from tacit.progress import bar
+    from tacit.progress import bar, reading
     from tacit.progress import tensorboard as to_tensorboard
 
     _start_jax()
@@ -81,37 +99,49 @@ def train(
     assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
     config = resolve(preset, [*assignments, *(set_ or [])])
     out = out or Path("runs") / Path(preset).stem
+    hosts.join(coordinator, processes, process, wait)
     watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
-    summary = runs.train(config, out, resume, data, watchers)
-    entry = report.entry_of(out)
-    lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
-    facts = report.run_facts(summary, report.seconds_of(out))
-    report.write(
-        out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
-    )
-    print_table(report.comparison([entry]))
-    typer.echo(f"{out / 'report.html'}")
+    with reading() as watch:
+        summary = runs.train(config, out, resume, data, watchers, watch)
+    if hosts.first():
+        entry = report.entry_of(out)
+        lead = (
+            f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
+        )
+        facts = report.run_facts(summary, report.seconds_of(out))
+        report.write(
+            out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
+        )
+        print_table(report.comparison([entry]))
+        typer.echo(f"{out / 'report.html'}")
+    hosts.leave()
 
 
 @app.command()
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or an n-gram file (.tacit, .arpa).")
+    ],
     corpus: CorpusOption = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Score a run's best model: on its own held-out part, or on all of another corpus.
+    """Score a run's best model, or an n-gram file: on its own held-out part, or on all of another corpus.
 
     Examples:
 
       tacit evaluate runs/first
 
       tacit evaluate runs/first --corpus messages.jsonl --json
+
+      tacit evaluate runs/first/ngram/model.tacit --corpus nus-sms
     """
     from tacit.evaluate import evaluate as score
+    from tacit.progress import reading
 
     _start_jax()
-    found = score(run, corpus, data)
+    with reading() as watch:
+        found = score(run, corpus, data, watch)
     if as_json:
         print_json(found)
         return
@@ -161,9 +191,15 @@ def compare(
 
 @app.command()
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or an n-gram file (.tacit, .arpa).")
+    ],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What has been typed so far.")],
     k: Annotated[int, typer.Option("--k", help="How many words.", min=1)] = 3,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="NAME", help="That person's model, of `tacit personalize`."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Suggest the next word.
@@ -171,11 +207,13 @@ def predict(
     Example:
 
       tacit predict runs/first "are you" --k 3
+
+      tacit predict runs/first/ngram/model.arpa "are you"
     """
     from tacit.evaluate import predict as guess
 
     _start_jax()
-    found = guess(run, text, k)
+    found = guess(run, text, k, user)
     if as_json:
         print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
         return
@@ -282,8 +320,17 @@ _NO_MEMORY = (
 
 
 def _fail(message: str) -> NoReturn:
+    _tell_the_job(message)
     print(f"tacit: {' '.join(message.split())}", file=sys.stderr)
     raise SystemExit(2)
+
+
+def _tell_the_job(message: str) -> None:
+    """Where other processes train with this one, end with them; a usage error need not wait for JAX to load."""
+    if "jax" in sys.modules:
+        from tacit import hosts
+
+        hosts.fail(message)
 
 
 def main() -> None:
@@ -299,6 +346,7 @@ def main() -> None:
     except MemoryError:
         _fail(_NO_MEMORY)
     except BrokenPipeError:
+        _tell_the_job("standard output was closed")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(2) from None
     except Exception as error:
@@ -315,6 +363,8 @@ def main() -> None:
                 f"{error.filename or 'standard output'}: {error.strerror}; check the path, its permissions and space"
             )
         if os.environ.get("TACIT_DEBUG"):
-            raise
+            traceback.print_exc()
+            _tell_the_job(str(error))
+            raise SystemExit(2) from None
         _fail(f"this should not have happened: {type(error).__name__}: {error} (TACIT_DEBUG=1 shows where)")
     raise SystemExit(code or 0)

@@ -1,0 +1,197 @@
+"""The gate: a personal model is used only where a look at text it was not tuned on says that it helps.
+
+Tune on the first 64 % of a person's text, look at the next 16 %, accept only if accuracy there is better by a margin.
+What that did is measured on the last 20 %, which neither tuning nor gate saw. Paper 3 (section 2) asks for such a
+gate and leaves it open.
+
+Strategy and margin must not be chosen by the people for whom they are reported. Each half of the people chooses for
+the other: a device tells, in one message of whole numbers, how far its gate was passed and how the last part came out;
+from the total of the other half the server reads the outcome at every margin at once. Figures are over both halves.
+
+Significantly worse is McNemar's exact test, one-sided, 5 %: of n words on which the two models differ, b were right
+before and wrong now; worse if P(Bin(n, ½) ≥ b) ≤ 0.05. It is asked of people with at least 300 words in the last part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jax.scipy.special import betainc
+
+from tacit.errors import TacitError
+from tacit.personal.sums import GROUPS, UNIT, Outcome, add, group_of, jackknife, of_half, rounded
+
+MARGINS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
+LEVEL = 0.05  # of the test
+LEAST_WORDS = 300  # in the last part, for the test to be asked
+HARM = 0.02  # share of these that may be significantly worse, or one of them
+ENOUGH = 0.95  # of the highest mean gain: a larger margin is taken if it keeps this much
+
+FIGURES = ("users", "baseline", "delta", "worse", "tested", "significantly_worse")
+
+
+def check_margin(margin: float) -> float:
+    """The margin, if it can be one: a difference of accuracies."""
+    if not 0 <= margin <= 1:
+        raise TacitError(f"--margin {margin:g} must lie between 0 and 1: a gain of accuracy, like 0.01")
+    return margin
+
+
+def passes(won: np.ndarray, lost: np.ndarray, words: np.ndarray, margin: float) -> np.ndarray:
+    """Whether accuracy is better, and by `margin` at least.
+
+    >>> passes(np.array([2, 1]), np.array([0, 1]), np.array([100, 100]), 0.02).tolist()
+    [True, False]
+    """
+    change = won - lost
+    return (change > 0) & (change >= margin * words - 1e-9)
+
+
+def mcnemar(lost: np.ndarray, won: np.ndarray) -> np.ndarray:
+    """P(Bin(lost + won, ½) ≥ lost): how surprising so many losses are if the models are equally good.
+
+    >>> [round(float(p), 4) for p in mcnemar(np.array([5, 0, 3]), np.array([0, 4, 3]))]
+    [0.0312, 1.0, 0.6562]
+    """
+    lost, won = np.asarray(lost, np.float32), np.asarray(won, np.float32)
+    tail = np.asarray(betainc(np.maximum(lost, 1), won + 1, 0.5))
+    return np.where(lost > 0, tail, 1.0)
+
+
+def significantly_worse(last: Outcome) -> np.ndarray:
+    """Who types significantly worse words of the last part right, [users] bool; False where it is too short."""
+    return (last.words >= LEAST_WORDS) & (mcnemar(last.lost, last.won) <= LEVEL)
+
+
+def level(look: Outcome, margins: Sequence[float]) -> np.ndarray:
+    """How many of the margins (rising) each person's second part passes, [users]; the last part is no argument."""
+    passed = np.stack([passes(look.won, look.lost, look.words, m) for m in margins])
+    return np.where(look.finite, passed.sum(axis=0), 0).astype(np.int64)
+
+
+def message(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed: int) -> np.ndarray:
+    """What person k says, [groups, margins + 1, figures] int64: how the last part came out, by margins passed."""
+    one = Outcome(*(field[k : k + 1] for field in last))
+    words, change = max(1, int(last.words[k])), int(last.won[k]) - int(last.lost[k])
+    said = nothing(margins)
+    passed = level(Outcome(*(field[k : k + 1] for field in look)), margins)[0]
+    said[int(group_of(last.ids[k : k + 1], seed)[0]), passed] = [
+        1,
+        rounded(int(last.before[k]) * UNIT, words),
+        rounded(change * UNIT, words),
+        change < 0,
+        int(last.words[k]) >= LEAST_WORDS,
+        bool(significantly_worse(one)[0]),
+    ]
+    return said
+
+
+def nothing(margins: Sequence[float]) -> np.ndarray:
+    """The message that changes no total."""
+    return np.zeros((GROUPS, len(margins) + 1, len(FIGURES)), np.int64)
+
+
+def total(look: Outcome, last: Outcome, margins: Sequence[float], seed: int) -> np.ndarray:
+    """What the server has when everybody has spoken."""
+    every = range(len(last.ids))
+    return add((message(look, last, k, margins, seed) for k in every), nothing(margins))
+
+
+_EFFECT = (
+    "users",
+    "accepted",
+    "baseline",
+    "delta",
+    "delta_without",
+    "worse",
+    "worse_without",
+    "tested",
+    "significantly_worse",
+    "significantly_worse_without",
+)
+
+
+def effect(said: np.ndarray, place: int) -> np.ndarray:
+    """What margin number `place` does: who passed it has the personal model, the others the global; [groups, 10]."""
+    of = dict(zip(FIGURES, np.moveaxis(said, 2, 0), strict=True))  # each [groups, margins + 1]
+    inside = slice(place + 1, None)
+    columns = [
+        of["users"].sum(1),
+        of["users"][:, inside].sum(1),
+        of["baseline"].sum(1),
+        of["delta"][:, inside].sum(1),
+        of["delta"].sum(1),
+        of["worse"][:, inside].sum(1),
+        of["worse"].sum(1),
+        of["tested"].sum(1),
+        of["significantly_worse"][:, inside].sum(1),
+        of["significantly_worse"].sum(1),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def effect_figures(table: np.ndarray) -> dict[str, float]:
+    """Shares and means of an effect, with intervals of the means."""
+
+    def means(row: np.ndarray) -> dict[str, float]:
+        of = dict(zip(_EFFECT, row.astype(float), strict=True))
+        users, tested = max(1.0, of["users"]), max(1.0, of["tested"])
+        with_, without = of["delta"] / UNIT / users, of["delta_without"] / UNIT / users
+        return {
+            "users": of["users"],
+            "baseline": of["baseline"] / UNIT / users,
+            "accepted_share": of["accepted"] / users,
+            "delta_mean": with_,
+            "delta_mean_without": without,
+            "kept": with_ / without if without > 0 else float("nan"),
+            "worse_share": of["worse"] / users,
+            "worse_share_without": of["worse_without"] / users,
+            "tested": of["tested"],
+            "significantly_worse_share": of["significantly_worse"] / tested,
+            "significantly_worse_share_without": of["significantly_worse_without"] / tested,
+        }
+
+    whole = means(table.sum(axis=0))
+    for name in ("delta_mean", "delta_mean_without", "accepted_share"):
+        whole[f"ci95_{name}"] = jackknife(table, lambda row: means(row)[name])  # noqa: B023, called at once
+    return whole
+
+
+def choose(said: np.ndarray, half: int | None = None) -> int:
+    """The number of the margin that these people's totals speak for.
+
+    Of the margins at which at most 2 % of those tested (or one person: of few, one tells nothing) are significantly
+    worse, the largest that keeps 95 % of the highest mean gain; where there is none, the one with the fewest.
+    """
+    places = range(said.shape[1] - 1)
+    found = [effect_figures(effect(of_half(said, half), place)) for place in places]
+    harm = [f["significantly_worse_share"] * f["tested"] for f in found]  # people
+    gain = [f["delta_mean"] for f in found]
+    safe = [p for p in places if harm[p] <= max(1.0, HARM * found[p]["tested"]) + 1e-9]
+    if not safe:
+        return min(places, key=lambda p: (harm[p], -p))
+    best = max(gain[p] for p in safe)
+    return max(p for p in safe if gain[p] >= min(best, ENOUGH * best))
+
+
+def reported(totals: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:
+    """Both halves together: half 1 under what half 0 chose (totals[0], places[0]), half 0 under what half 1 chose."""
+    table = np.zeros_like(effect(totals[0], 0))
+    for chooser in (0, 1):
+        table[1 - chooser :: 2] = effect(totals[chooser], places[chooser])[1 - chooser :: 2]
+    return table
+
+
+def summary(found: dict[str, float], margin: float) -> dict[str, Any]:
+    """The figures of the gate that `--json` prints."""
+    names = (
+        "accepted_share",
+        "delta_mean",
+        "delta_mean_without",
+        "worse_share",
+        "worse_share_without",
+        "significantly_worse_share",
+    )
+    return {"margin": margin, **{name: found[name] for name in names}}

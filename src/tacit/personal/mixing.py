@@ -1,0 +1,98 @@
+"""Beside the personal model: the global one, and a cache of the words a person used (Kuhn and De Mori 1990).
+
+    P(w) = (1 − α − β) P_global(w) + α P_personal(w) + β P_cache(w | v)          v the word before
+    P_cache(w | v) = λ_v c(v, w)/c(v) + (1 − λ_v) c(w)/c,     λ_v = c(v) / (c(v) + κ)
+
+Probabilities are mixed, not weights: a mixture costs a second pass of the model, but whatever fine-tuning did,
+−log P rises by no more than −log(1 − α − β) where the global model keeps a share, and a cache fits the same sum. The
+counts c fade with age: a word typed h words ago counts half. The cache is of the text tuned on and stands still while
+it is measured.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit.models.base import LanguageModel, Params
+from tacit.personal.tuning import Reading
+from tacit.text.flat import cells
+from tacit.text.packed import Packed, bucket
+
+KAPPA = 4.0
+HALF_LIFE = 2000.0  # words
+MOST = 5000  # of a person's latest words
+
+
+class Mix(NamedTuple):
+    """Shares of the personal model and of the cache; the global model has the rest."""
+
+    personal: float = 1.0  # α
+    cache: float = 0.0  # β
+
+
+ALONE = Mix()
+MIXES = (Mix(0.5), Mix(0.75), Mix(0.0, 0.3), Mix(0.9, 0.1), Mix(0.8, 0.2), Mix(0.6, 0.2))
+
+
+class Memory(NamedTuple):
+    """The words of a person's cache, each with the word before it."""
+
+    before: Any  # [users, words] int32, −1 where absent
+    word: Any  # [users, words] int32
+    weight: Any  # [users, words] float32: 2^(−age / half-life), 0 where absent
+
+
+def remember(text: Packed, half_life: float = HALF_LIFE) -> Memory:
+    """Everybody's cache from the text they tune on (oldest first); the ends of messages are words here.
+
+    >>> from tacit.text.packed import pack
+    >>> m = remember(pack([[np.array([0, 5, 1]), np.array([0, 7, 1])]], ["ana"]), half_life=1)
+    >>> m.before.tolist(), m.word.tolist(), m.weight.tolist()
+    ([[0, 5, 0, 7]], [[5, 1, 7, 1]], [[0.125, 0.25, 0.5, 1.0]])
+    """
+    spans = text.lengths
+    source = cells(text.offsets[:-1], spans)  # places of the words before, in time order
+    begin = np.concatenate([[0], np.cumsum(spans)])[text.owners]  # [users + 1]
+    count = np.minimum(np.diff(begin), MOST)  # [users]
+    size = bucket(int(count.max(initial=1)))
+    age = count[:, None] - 1 - np.arange(size)  # [users, words]: 0 for the latest
+    real = age >= 0
+    place = source[np.where(real, begin[1:, None] - 1 - np.maximum(age, 0), 0)]
+    return Memory(
+        np.where(real, text.tokens[place], -1).astype(np.int32),
+        np.where(real, text.tokens[place + 1], 0).astype(np.int32),
+        np.where(real, 2.0 ** (-np.maximum(age, 0) / half_life), 0).astype(np.float32),
+    )
+
+
+def cache_probabilities(memory: Memory, inputs: Array, words: int) -> Array:
+    """P_cache of every word after each of `inputs` [cells], from one person's memory; [cells, words]."""
+    total = jnp.zeros(words).at[memory.word].add(memory.weight)
+    usual = total / jnp.maximum(memory.weight.sum(), 1e-30)
+    match = (inputs[:, None] == memory.before) * memory.weight  # [cells, words of the cache]
+    seen = match.sum(axis=1, keepdims=True)
+    after = jnp.zeros((len(inputs), words)).at[:, memory.word].add(match) / jnp.maximum(seen, 1e-30)
+    trust = seen / (seen + KAPPA)
+    return trust * after + (1 - trust) * usual
+
+
+@lru_cache(maxsize=64)  # one function for one set of mixtures: its programs are found again
+def mixture(model: LanguageModel, mixes: tuple[Mix, ...]) -> Reading:
+    """Log-probabilities under each of the mixtures, [mixes, rows, time, words]; needs a `Memory`."""
+
+    def read(params: Params, tuned: Params, memory: Memory, inputs: Array) -> Array:
+        own = jax.nn.softmax(model.apply(tuned, inputs))  # [rows, time, words]
+        common = jax.nn.softmax(model.apply(params, inputs))
+        typed = cache_probabilities(memory, inputs.ravel(), own.shape[-1]).reshape(own.shape)
+        mixed = [
+            (1 - mix.personal - mix.cache) * common + mix.personal * own + mix.cache * typed for mix in mixes
+        ]
+        return jnp.log(jnp.maximum(jnp.stack(mixed), 1e-30))
+
+    return read

@@ -1,0 +1,102 @@
+"""Which part of a model a person tunes, and so must store: all of it, or a part that is small beside it.
+
+    all      every weight
+    body     all but the embedding (which, tied, is the output matrix too)
+    bias     the output bias alone: which words this person uses more
+    adapter  every matrix W becomes W + A B of rank r (Hu et al. 2022), and the output bias; A starts at 0, so
+             the model starts as it was; the rows of B start orthonormal, so a step is the full step's projection
+
+A part is a pair of functions: what is tuned, at first, and the whole model with it put in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from tacit.errors import TacitError, nearest
+from tacit.models.base import Params, count_parameters
+
+RANK = 8
+
+
+class Part(NamedTuple):
+    """A part of a model that is tuned."""
+
+    name: str
+    start: Callable[[Params], Any]  # global model → what is tuned, before any step
+    join: Callable[[Params, Any], Params]  # (global model, what was tuned) → personal model
+
+
+def _named(name: str, chosen: Callable[[Params], list[str]]) -> Part:
+    """The top-level entries of the parameter tree that `chosen` names."""
+    return Part(
+        name,
+        lambda params: {k: params[k] for k in chosen(params)},
+        lambda params, tuned: {**params, **tuned},
+    )
+
+
+EVERYTHING = Part("all", lambda params: params, lambda params, tuned: tuned)
+BODY = _named("body", lambda params: [k for k in params if k != "embedding"])
+BIAS = _named("bias", lambda params: ["output_bias"])
+
+
+def adapter(rank: int = RANK) -> Part:
+    """Low-rank additions to every matrix, and the output bias.
+
+    >>> import numpy as np
+    >>> params = {"w": np.ones((5, 3), np.float32), "output_bias": np.zeros(5, np.float32)}
+    >>> tuned = adapter(2).start(params)
+    >>> {k: v.shape for k, v in sorted(tuned["low"].items())}
+    {'w/A': (5, 2), 'w/B': (2, 3)}
+    >>> bool((adapter(2).join(params, tuned)["w"] == params["w"]).all())
+    True
+    """
+
+    def matrices(params: Params) -> dict[str, Any]:
+        leaves = jax.tree_util.tree_leaves_with_path(params)
+        named = {"/".join(str(getattr(k, "key", k)) for k in path): leaf for path, leaf in leaves}
+        return {name: leaf for name, leaf in named.items() if leaf.ndim >= 2 and min(leaf.shape[-2:]) > rank}
+
+    def start(params: Params) -> Any:
+        low = {}
+        for i, (name, w) in enumerate(matrices(params).items()):
+            *outer, m, n = w.shape
+            key = jax.random.fold_in(jax.random.key(rank), i)  # the same on every device
+            low[f"{name}/A"] = jnp.zeros((*outer, m, rank), w.dtype)
+            low[f"{name}/B"] = jax.random.orthogonal(key, n, tuple(outer), w.dtype)[..., :rank, :]
+        return {"low": low, "output_bias": params["output_bias"]}
+
+    def join(params: Params, tuned: Any) -> Params:
+        low = tuned["low"]
+
+        def added(path: Any, w: Any) -> Any:
+            name = "/".join(str(getattr(k, "key", k)) for k in path)
+            if f"{name}/A" not in low:
+                return w
+            product = jnp.matmul(low[f"{name}/A"], low[f"{name}/B"], precision=jax.lax.Precision.HIGHEST)
+            return w + product
+
+        joined = jax.tree_util.tree_map_with_path(added, params)
+        return {**joined, "output_bias": tuned["output_bias"]}
+
+    return Part("adapter", start, join)
+
+
+PARTS = {part.name: part for part in (EVERYTHING, BODY, BIAS, adapter())}
+
+
+def part_named(name: str) -> Part:
+    """The part of that name."""
+    if name not in PARTS:
+        raise TacitError(f"no part of a model is called '{name}'{nearest(name, PARTS)}")
+    return PARTS[name]
+
+
+def stored_bytes(part: Part, params: Params) -> int:
+    """What a person stores of a tuned part, in bytes of float32."""
+    return 4 * count_parameters(jax.eval_shape(part.start, params))

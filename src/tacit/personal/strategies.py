@@ -1,0 +1,115 @@
+"""Ways to personalise, and how one is chosen from the sums of other people.
+
+A strategy (paper 3, section 3.3) says which part is tuned, in batches of B sentences at rate L, and what the personal
+model is mixed with. The grid over B and L is Table 1. `by text` gives each person a rate by how much text they have,
+which Figure 3 suggests: the best rate of each slice is read off the grid's sums, so trying it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.personal.mixing import ALONE, Mix
+from tacit.personal.sums import FIGURES, TOKEN_EDGES, Figures, Message, figures, nothing, of_half, overall
+
+LEAST_USERS = 5  # of a slice of the choosing people, for it to have a rate of its own
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One way to personalise."""
+
+    batch: int  # B
+    rates: tuple[float, ...]  # L: one for everybody, or one for each slice of tokens
+    part: str = "all"  # see tacit.personal.parts
+    mix: Mix = ALONE
+
+    @property
+    def name(self) -> str:
+        """In a few words.
+
+        >>> Strategy(5, (0.1,), "bias", Mix(0.75)).name
+        'bias, B 5, L 0.1, 75% personal'
+        """
+        rate = f"L {self.rates[0]:g}" if len(self.rates) == 1 else "L by text"
+        words = [f"B {self.batch}", rate]
+        if self.part != "all":
+            words.insert(0, self.part)
+        if self.mix != ALONE:
+            words.append(f"{self.mix.personal:.0%} personal")
+            if self.mix.cache:
+                words.append(f"{self.mix.cache:.0%} cache")
+        return ", ".join(words)
+
+
+Sums = Mapping[Strategy, Message]
+
+
+def grid(batches: Sequence[int], rates: Sequence[float]) -> list[Strategy]:
+    """Table 1: every B with every L."""
+    return [Strategy(b, (rate,)) for b in batches for rate in rates]
+
+
+def slice_of(tokens: np.ndarray) -> np.ndarray:
+    """The slice of tokens in which each person is, [users]."""
+    return np.searchsorted(TOKEN_EDGES, tokens, side="right")
+
+
+def rates_for(strategy: Strategy, tokens: np.ndarray) -> np.ndarray:
+    """Everybody's learning rate, [users]."""
+    if len(strategy.rates) == 1:
+        return np.full(len(tokens), strategy.rates[0])
+    return np.asarray(strategy.rates)[slice_of(tokens)]
+
+
+def _plain(sums: Sums) -> dict[Strategy, Message]:
+    """The grid: all of the model, one rate, no mixture."""
+    return {s: said for s, said in sums.items() if len(s.rates) == 1 and s.part == "all" and s.mix == ALONE}
+
+
+def by_text(sums: Sums, half: int | None = None) -> Strategy | None:
+    """The rate of each slice of tokens that these people's sums speak for, at the batch size of their best setting.
+
+    A slice with too few people takes the best rate of all. None where one rate is best for everybody.
+    """
+    plain = _plain(sums)
+    best = max(plain, key=lambda s: overall(plain[s], half)["delta_mean"])
+    others = [s for s in plain if s.batch == best.batch]
+    rates = []
+    for i in range(len(TOKEN_EDGES) + 1):
+        found = {s: figures(of_half(plain[s].by_tokens[:, i], half)) for s in others}
+        enough = found[best]["users"] >= LEAST_USERS
+        rates.append(max(others, key=lambda s: found[s]["delta_mean"]).rates[0] if enough else best.rates[0])
+    return Strategy(best.batch, tuple(rates)) if len(set(rates)) > 1 else None
+
+
+def assembled(strategy: Strategy, sums: Sums) -> Message:
+    """The sums of a strategy by text, put together from the grid's slices of tokens (by_baseline cannot be)."""
+    made = nothing()
+    for i, rate in enumerate(strategy.rates):
+        source = sums[replace(strategy, rates=(rate,))]
+        made.by_tokens[:, i] = source.by_tokens[:, i]
+        made.bins[:, i] = source.bins[:, i]
+    return made
+
+
+def choose(sums: Sums, half: int | None = None) -> Strategy:
+    """The strategy with the highest mean change for these people, a rate by text among them; the first of equals."""
+    found = {s: overall(said, half)["delta_mean"] for s, said in sums.items()}
+    best = max(found, key=lambda s: found[s])
+    adaptive = by_text(sums, half)
+    if adaptive and overall(assembled(adaptive, sums), half)["delta_mean"] > found[best]:
+        return adaptive
+    return best
+
+
+def cross_fitted(sums: Sums, choices: Sequence[Strategy]) -> Figures:
+    """Figures of choosing: half 1 under what half 0 chose (choices[0]), half 0 under what half 1 chose."""
+    table = np.zeros((len(nothing().by_tokens), len(FIGURES)), np.int64)
+    for chooser, strategy in enumerate(choices):
+        said = sums[strategy] if strategy in sums else assembled(strategy, sums)
+        table[1 - chooser :: 2] = said.by_tokens.sum(axis=1)[1 - chooser :: 2]
+    return figures(table)

@@ -1,0 +1,250 @@
+"""What the server learns of personalisation: sums over people, never one person's row (paper 3, section 2).
+
+A device that has measured itself says one message of whole numbers: a 1 in a histogram (change of accuracy × tokens
+tuned on × accuracy before) and its figures in one of 50 groups of people, which it drew for itself. Messages are
+trees of arrays that are only ever added, like those of training (`federated.aggregation`); reals are sent in
+fixed point, so a total does not depend on who is added first, and can be summed in secret or noised as it is.
+
+From totals come means, shares, histograms (Figure 2), slices (Figure 3), and intervals: leaving out one group of
+people at a time (jackknife) shows how much a figure hangs on who was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tacit.personal.tuning import Marks
+from tacit.randomness import bits, stream
+
+GROUPS = (
+    50  # of people, for intervals; those with an even number are one half of the people, the others the other
+)
+GAIN = 2  # hundredths of accuracy that count as a gain, and as a loss
+HUNDREDTHS = 20  # the histogram runs from −0.20 to 0.20, and beyond in one bin on each side
+TOKEN_EDGES = (250, 500, 1000, 2000, 4000)
+BASELINE_EDGES = (10, 15, 20, 25, 30, 35)  # hundredths
+UNIT = 1 << 20  # fixed point of accuracies
+NLL_UNIT = 1 << 10
+WORST = 50  # nats a prediction: what a device may say of a model that went wrong is bounded
+
+_GROUP = stream("personal: group of people")
+
+FIGURES = (
+    "users",
+    "baseline",  # accuracy before, in units
+    "delta",  # its change, in units
+    "delta_squared",
+    "gained",  # by 0.02 or more
+    "lost",  # 0.02 or more
+    "worse",  # by any amount
+    "diverged",
+    "predictions",  # words and ends
+    "nll_before",  # in its units
+    "nll_after",
+)
+
+
+class Outcome(NamedTuple):
+    """What devices know after measuring before and after; all [users], and nobody but the device sees its own."""
+
+    ids: np.ndarray
+    tokens: np.ndarray  # in the text to tune on
+    words: np.ndarray  # measured on
+    predictions: np.ndarray  # words and ends
+    before: np.ndarray  # words the global model had right
+    lost: np.ndarray  # of these, those the personal model has not
+    won: np.ndarray  # words that it has right and the global model had not
+    nll_before: np.ndarray
+    nll_after: np.ndarray
+    finite: np.ndarray  # bool
+
+
+def outcome(
+    ids: np.ndarray,
+    tokens: np.ndarray,
+    words: np.ndarray,
+    predictions: np.ndarray,
+    before: Marks,
+    after: Marks,
+    finite: np.ndarray,
+) -> Outcome:
+    """Outcomes from marks; a device whose fine-tuning diverged keeps the global model."""
+    ok = np.asarray(finite, bool) & np.isfinite(after.nll)
+    return Outcome(
+        np.asarray(ids, np.int64),
+        tokens,
+        words,
+        predictions,
+        before.right.astype(np.int64),
+        np.where(ok, after.lost, 0).astype(np.int64),
+        np.where(ok, after.won, 0).astype(np.int64),
+        np.asarray(before.nll, np.float64),
+        np.where(ok, after.nll, before.nll).astype(np.float64),
+        ok,
+    )
+
+
+def group_of(ids: np.ndarray, seed: int) -> np.ndarray:
+    """The group each person draws for themselves, [users] in 0 … 49."""
+    return (bits(seed, _GROUP, ids) % np.uint64(GROUPS)).astype(np.int64)
+
+
+def half_of(ids: np.ndarray, seed: int) -> np.ndarray:
+    """0 or 1: the half of the people to which each belongs; one half chooses for the other."""
+    return group_of(ids, seed) % 2
+
+
+class Message(NamedTuple):
+    """What one device says, or the total of many."""
+
+    bins: Any  # [change, tokens, baseline] int64
+    by_tokens: Any  # [groups, tokens, figures] int64
+    by_baseline: Any  # [groups, baseline, figures] int64
+
+
+def nothing() -> Message:
+    """The message that changes no total."""
+    tokens, baseline, figures = len(TOKEN_EDGES) + 1, len(BASELINE_EDGES) + 1, len(FIGURES)
+    return Message(
+        np.zeros((2 * HUNDREDTHS + 2, tokens, baseline), np.int64),
+        np.zeros((GROUPS, tokens, figures), np.int64),
+        np.zeros((GROUPS, baseline, figures), np.int64),
+    )
+
+
+def message(of: Outcome, k: int, seed: int) -> Message:
+    """What person k of these says. Whole-number arithmetic: a change of exactly 0.02 is in its bin everywhere."""
+    words, change = max(1, int(of.words[k])), int(of.won[k]) - int(of.lost[k])
+    before = int(of.before[k])
+    figures = np.array(
+        [
+            1,
+            rounded(before * UNIT, words),
+            rounded(change * UNIT, words),
+            rounded(change * change * UNIT, words * words),
+            100 * change >= GAIN * words,
+            100 * change <= -GAIN * words,
+            change < 0,
+            not of.finite[k],
+            int(of.predictions[k]),
+            _fixed_nll(of.nll_before[k], of.predictions[k]),
+            _fixed_nll(of.nll_after[k], of.predictions[k]),
+        ],
+        np.int64,
+    )
+    tokens = int(np.searchsorted(TOKEN_EDGES, int(of.tokens[k]), side="right"))
+    baseline = sum(100 * before >= edge * words for edge in BASELINE_EDGES)
+    said = nothing()
+    said.bins[min(max(100 * change // words + HUNDREDTHS, -1), 2 * HUNDREDTHS) + 1, tokens, baseline] = 1
+    group = int(group_of(of.ids[k : k + 1], seed)[0])
+    said.by_tokens[group, tokens] = figures
+    said.by_baseline[group, baseline] = figures
+    return said
+
+
+def rounded(a: int, b: int) -> int:
+    """a / b as the nearest whole number."""
+    return (2 * a + b) // (2 * b)
+
+
+def _fixed_nll(nll: float, predictions: int) -> int:
+    return round(min(float(nll), WORST * float(predictions)) * NLL_UNIT)
+
+
+def add(messages: Iterable[Any], start: Any) -> Any:
+    """The total of messages: trees of whole numbers, added one as it arrives."""
+    for said in messages:
+        start = jax.tree.map(np.add, start, said)
+    return start
+
+
+def total(of: Outcome, seed: int) -> Message:
+    """What the server has when everybody has spoken."""
+    return add((message(of, k, seed) for k in range(len(of.ids))), nothing())
+
+
+Figures = dict[str, float]
+
+
+def figures(table: np.ndarray) -> Figures:
+    """Means and shares from totals by group of people, [groups, figures], with an interval of the mean change."""
+    found = _means(table.sum(axis=0))
+    return found | {"ci95": jackknife(table, lambda t: _means(t)["delta_mean"])}
+
+
+def _means(sums: np.ndarray) -> Figures:
+    """The same without intervals, from one row of figures."""
+    of = dict(zip(FIGURES, sums.astype(float), strict=True))
+    users = max(1.0, of["users"])
+    baseline, delta = of["baseline"] / UNIT / users, of["delta"] / UNIT / users
+    spread = max(0.0, of["delta_squared"] / UNIT / users - delta**2)
+    tokens = max(1.0, of["predictions"]) * NLL_UNIT
+    return {
+        "users": of["users"],
+        "baseline": baseline,
+        "delta_mean": delta,
+        "delta_sd": float(np.sqrt(spread)),
+        "relative": delta / baseline if baseline else 0.0,
+        "gain_share": of["gained"] / users,
+        "loss_share": of["lost"] / users,
+        "worse_share": of["worse"] / users,
+        "diverged_share": of["diverged"] / users,
+        "perplexity_before": float(np.exp(of["nll_before"] / tokens)),
+        "perplexity_after": float(np.exp(of["nll_after"] / tokens)),
+    }
+
+
+def jackknife(table: np.ndarray, estimate: Callable[[np.ndarray], float]) -> float:
+    """Half-width of a 95 % interval of `estimate`, by leaving out one group at a time; table [groups, …].
+
+    With J groups of people and θ_(j) the estimate without group j: variance = (J − 1)/J · Σ (θ_(j) − mean)². Groups in
+    which nobody is are left aside (their first figure is 0).
+    """
+    flat = table.reshape(len(table), -1)
+    some = table[flat[:, 0] != 0] if flat.size else table
+    count = len(some)
+    if count < 2:
+        return float("nan")
+    without = np.array([estimate(some.sum(axis=0) - one) for one in some])
+    return float(1.96 * np.sqrt((count - 1) / count * np.sum((without - without.mean()) ** 2)))
+
+
+def of_half(table: np.ndarray, half: int | None) -> np.ndarray:
+    """The groups of one half of the people (None: all of them)."""
+    return table if half is None else table[half::2]
+
+
+def overall(said: Message, half: int | None = None) -> Figures:
+    """Means and shares over everybody, or over one half."""
+    return figures(of_half(said.by_tokens, half).sum(axis=1))
+
+
+def histogram(said: Message) -> np.ndarray:
+    """People by change of accuracy, [42]: below −0.20, in steps of 0.01, 0.20 and above (Figure 2)."""
+    return said.bins.sum(axis=(1, 2))
+
+
+def labels(edges: tuple[int, ...], shape: str) -> list[str]:
+    """Names of the slices between edges."""
+    named = [shape.format(edge) for edge in edges]
+    return [f"< {named[0]}", *(f"{a}–{b}" for a, b in pairwise(named)), f"≥ {named[-1]}"]
+
+
+def slices(said: Message) -> dict[str, list[dict[str, Any]]]:
+    """Figure 3: the same figures by tokens tuned on and by accuracy before; slices without people are left out."""
+    tokens = labels(TOKEN_EDGES, "{}")
+    baseline = labels(tuple(BASELINE_EDGES), "0.{:02d}")
+    return {
+        name: [
+            {"slice": label, **figures(table[:, i])} for i, label in enumerate(names) if table[:, i, 0].any()
+        ]
+        for name, names, table in (
+            ("tokens", tokens, said.by_tokens),
+            ("baseline", baseline, said.by_baseline),
+        )
+    }

@@ -1,0 +1,176 @@
+"""Strategies carried out on people's devices, in simulation: from split text to outcomes.
+
+A trial is made once for some people: the global model is measured on the second and third parts of their text, and
+which words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
+(paper 3); `look` tunes on the first 64 % and measures on the second part and on the third (the gate). Outcomes hold
+one entry for each person, on behalf of that person's device; only messages made of them (`sums`, `gate`) go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import jax
+import numpy as np
+
+from tacit.federated.local import ClientConfig
+from tacit.models.base import LanguageModel, Params
+from tacit.personal import groups, split, tuning
+from tacit.personal.groups import Batches, Exam, Group
+from tacit.personal.mixing import ALONE, mixture, remember
+from tacit.personal.parts import part_named
+from tacit.personal.split import Users
+from tacit.personal.strategies import Strategy, rates_for
+from tacit.personal.sums import Outcome, outcome
+from tacit.personal.tuning import Marks
+from tacit.text.packed import Packed, Rows
+
+Watch = Callable[[int], None]  # told how many people have gone through a program
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How fine-tuning goes, beside B and L."""
+
+    max_tokens: int = 5000  # T; 0: no limit
+    epochs: int = 1  # E
+    max_words: int = 30  # a longer message goes on in a new sequence, as in training; 0: whole
+    batching: Literal["words", "sentences"] = (
+        "words"  # what makes batches alike: see tacit.federated.batching
+    )
+    seed: int = 0
+
+
+class Later(NamedTuple):
+    """Text to be measured on, and how the global model did."""
+
+    exam: Exam
+    words: np.ndarray  # [users]
+    predictions: np.ndarray  # [users]
+    before: Marks  # of the global model, [users]
+
+
+class Trial(NamedTuple):
+    """Some people, ready to be personalised."""
+
+    model: LanguageModel
+    params: Params
+    users: Users
+    options: Tuning
+    tokens: np.ndarray  # [users], words and ends in the earlier 80 %
+    second: Later
+    third: Later
+
+
+def prepare(
+    model: LanguageModel, params: Params, users: Users, options: Tuning, watch: Watch = lambda done: None
+) -> Trial:
+    """Measure the global model on what people will be measured on."""
+    texts = [split.part(users, i, i + 1) for i in (1, 2)]
+    blank = [tuning.exam_batches(text, users.ids) for text in texts]
+    exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
+    group = Group(users.ids.astype(np.int32), _no_lessons(len(users)), exams, ())
+    size = groups.together(model, params)
+    (found,) = groups.in_groups(tuning.measuring(model), params, group, [np.zeros(len(users))], size, watch)
+    second, third = (
+        Later(Exam(b, right), _per_user(text, text.lengths - 1), _per_user(text, text.lengths), marks)
+        for b, text, (marks, right) in zip(blank, texts, found, strict=True)
+    )
+    earlier = split.part(users, 0, 2)
+    return Trial(model, params, users, options, _per_user(earlier, earlier.lengths), second, third)
+
+
+def _no_lessons(users: int) -> Batches:
+    none = np.full((users, 1, 1, 1), -1, np.int32)
+    return Batches(Rows(np.zeros_like(none), none), np.zeros(users, np.int32))
+
+
+def _per_user(text: Packed, values: np.ndarray) -> np.ndarray:
+    return np.bincount(np.repeat(np.arange(len(text)), text.sizes), values, len(text)).astype(np.int64)
+
+
+def evaluate(
+    trial: Trial, strategies: Sequence[Strategy], watch: Watch = lambda done: None
+) -> dict[Strategy, Outcome]:
+    """Paper 3: each strategy tuned on the earlier 80 %, measured on the later 20 %."""
+    found = _carry_out(trial, strategies, split.part(trial.users, 0, 2), (trial.third,), watch)
+    return {strategy: outcomes[0] for strategy, outcomes in found.items()}
+
+
+def look(
+    trial: Trial, strategies: Sequence[Strategy], watch: Watch = lambda done: None
+) -> dict[Strategy, tuple[Outcome, Outcome]]:
+    """The gate: each strategy tuned on the first 64 %; outcomes of the second part and of the third."""
+    text = split.part(trial.users, 0, 1)
+    found = _carry_out(trial, strategies, text, (trial.second, trial.third), watch)
+    return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in found.items()}
+
+
+def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[Any]:
+    """What these people's devices would store: what was tuned on the first 64 %, one tree each."""
+    everybody = _group(trial, strategy, split.part(trial.users, 0, 1), ())  # batches as the gate had them
+    group = jax.tree.map(lambda a: a[which], everybody)
+    program = tuning.personalisation(
+        trial.model, _client(trial.options, strategy.batch), part_named(strategy.part), keep=True
+    )
+    rates = rates_for(strategy, trial.tokens[which])
+    (found,) = groups.in_groups(
+        program, trial.params, group, [rates], groups.together(trial.model, trial.params)
+    )
+    return [jax.tree.map(lambda a, k=k: a[k], found.model) for k in range(len(which))]
+
+
+def _client(options: Tuning, batch: int) -> ClientConfig:
+    """Plain SGD in batches of that many sentences, packed as the run packed them."""
+    return ClientConfig(epochs=options.epochs, batch=batch, batching=options.batching)
+
+
+def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later]) -> Group:
+    options = trial.options
+    short = split.shortened(text, options.max_words)
+    client = _client(options, strategy.batch)
+    shape = tuning.lesson_grid(short, client, options.max_words)
+    lessons = tuning.lessons(short, trial.users.ids, client, options.seed, shape, options.max_tokens)
+    exams = tuple(part.exam for part in parts)
+    memory = () if strategy.mix == ALONE else remember(text)
+    return Group(trial.users.ids.astype(np.int32), lessons, exams, memory)
+
+
+def _carry_out(
+    trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], watch: Watch
+) -> dict[Strategy, tuple[Outcome, ...]]:
+    """Strategies that differ only in their rates or mixtures share a program and its batches."""
+    model, params, users = trial.model, trial.params, trial.users
+    alike: dict[tuple[int, str, bool], list[Strategy]] = {}
+    for s in strategies:
+        alike.setdefault((s.batch, s.part, s.mix == ALONE), []).append(s)
+    found: dict[Strategy, tuple[Outcome, ...]] = {}
+    for (batch, part, alone), some in alike.items():
+        mixes = tuple(dict.fromkeys(s.mix for s in some))
+        reading = None if alone else mixture(model, mixes)
+        program = tuning.personalisation(model, _client(trial.options, batch), part_named(part), reading)
+        plain = [replace(s, mix=mixes[0]) for s in some]  # one tuning serves all mixtures
+        distinct = list(dict.fromkeys(plain))
+        rates = [rates_for(s, trial.tokens) for s in distinct]
+        size = groups.together(model, params, len(mixes))
+        group = _group(trial, distinct[0], text, parts)
+        results = dict(
+            zip(distinct, groups.in_groups(program, params, group, rates, size, watch), strict=True)
+        )
+        for s, first in zip(some, plain, strict=True):
+            tuned, reading_of = results[first], mixes.index(s.mix)
+            found[s] = tuple(
+                outcome(
+                    users.ids,
+                    trial.tokens,
+                    p.words,
+                    p.predictions,
+                    p.before,
+                    jax.tree.map(lambda a, r=reading_of: a[:, r], marks),
+                    tuned.finite,
+                )
+                for p, marks in zip(parts, tuned.marks, strict=True)
+            )
+    return {s: found[s] for s in strategies}

@@ -1,0 +1,193 @@
+"""Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, tell the change.
+
+One compiled program takes a group of people through fine-tuning and the measurement after it. On an accelerator they
+go side by side (`vmap`), each with a copy of the model; on CPU one after another, each just as long as they have
+batches; groups are spread over all local devices. Local training is that of a federated round (`federated.local`), and
+so is the packing of batches (`federated.batching`). Learning rates are arguments, one for each person, so a grid over
+rates compiles once. The global model is measured once: of it the program needs to know only which words it got right.
+
+Fine-tuning ends after E epochs or with the batch that reaches T tokens, whichever comes first (section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit.federated import trees
+from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
+from tacit.federated.executors import Executor, choose_executor
+from tacit.federated.local import ClientConfig, Progress, local_training
+from tacit.federated.objective import next_word_loss
+from tacit.models.base import LanguageModel, Params
+from tacit.personal.groups import Batches, Exam, Group, Program, Steps, exam_cells, for_everybody
+from tacit.personal.parts import EVERYTHING, Part
+from tacit.text.packed import Packed, Rows, batch_rows, bucket
+from tacit.text.vocabulary import EOS, UNK
+
+
+class Marks(NamedTuple):
+    """What one device counts; all [users] (in a grid of readings [users, readings])."""
+
+    right: Any  # int32: words that were the first suggestion
+    top3: Any  # int32: words among the first three
+    lost: Any  # int32: words the global model had right and this one has not
+    won: Any  # int32: words this one has right and the global model had not
+    nll: Any  # float32: −log p of words and ends
+
+
+# (global model, personal model, a person's memory, inputs [rows, time]) → log-scores [readings, rows, time, words]
+Reading = Callable[[Params, Params, Any, Array], Array]
+
+
+def personal_model(model: LanguageModel) -> Reading:
+    """The plain reading: the personal model alone."""
+    return lambda params, tuned, memory, inputs: model.apply(tuned, inputs)[None]
+
+
+def lessons(
+    text: Packed, ids: np.ndarray, client: ClientConfig, seed: int, shape: Grid | None, max_tokens: int = 0
+) -> Batches:
+    """What everybody tunes on: `client.epochs` passes, cut after the batch that reaches `max_tokens`."""
+    if shape:
+        schedule, steps = balanced_work(text, ids, client, seed, 0, shape)
+    else:
+        schedule, steps = order_of_work(text.sizes, ids, client, seed, 0)
+    sentences = np.where(schedule >= 0, schedule + text.owners[:-1, None, None], -1)  # [users, steps, width]
+    if max_tokens:
+        tokens = np.where(sentences >= 0, np.append(text.lengths, 0)[sentences], 0).sum(axis=2)
+        before = np.cumsum(tokens, axis=1) - tokens  # [users, steps] seen before each step
+        steps = np.minimum(steps, (before < max_tokens).sum(axis=1)).astype(np.int32)
+    longest = int(steps.max(initial=1))
+    padded = np.full((len(ids), bucket(longest), sentences.shape[2]), -1, np.int64)
+    padded[:, :longest] = sentences[:, :longest]
+    padded[np.arange(padded.shape[1]) >= steps[:, None]] = -1
+    rows, _ = batch_rows(text, padded, *((shape.time, shape.rows) if shape else ()))
+    return Batches(rows, steps)
+
+
+def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
+    """The rows of a batch of about `client.batch` sentences; None where batches are counted in sentences."""
+    if client.batching == "sentences":
+        return None
+    return grid(text.lengths, client.batch, limit + 1 if limit else text.longest)
+
+
+def exam_batches(text: Packed, ids: np.ndarray) -> Batches:
+    """Everybody's text to be measured on, every message once and whole; the order is no matter."""
+    time = bucket(text.longest)
+    return lessons(text, ids, ClientConfig(epochs=1), 0, Grid(max(1, exam_cells() // time), time))
+
+
+def tokens_in(batches: Batches) -> np.ndarray:
+    """Predictions in everybody's batches, [users] int64."""
+    return np.asarray((batches.rows.targets >= 0).sum(axis=(1, 2, 3)), np.int64)
+
+
+def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
+    """−log p, and whether the word was the first suggestion or among three, in every cell [..., rows, time].
+
+    As everywhere in Tacit (`federated.evaluation`): `<s>`, `</s>` and `<unk>` are never suggested, a word outside the
+    vocabulary is a miss, the end of a message is no word; of equal scores the smaller number goes first.
+    """
+    real = targets >= 0
+    at = jnp.broadcast_to(jnp.maximum(targets, 0), scores.shape[:-1])[..., None]
+    wanted = jnp.take_along_axis(scores, at, axis=-1)
+    nll = jnp.where(real, jax.nn.logsumexp(scores, axis=-1) - wanted[..., 0], 0)
+    number = jnp.arange(scores.shape[-1])
+    ahead = (scores > wanted) | ((scores == wanted) & (number < at))
+    rank = jnp.sum(ahead & (number > UNK), axis=-1)
+    word = real & (targets != EOS) & (targets != UNK)
+    finite = jnp.isfinite(wanted[..., 0])  # nothing is ahead of a score that is no number
+    return nll, word & finite & (rank < 1), word & finite & (rank < 3)
+
+
+Score = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]
+
+
+def examine(score: Score, exam: Exam, steps: Array) -> tuple[Marks, Array]:
+    """One person's marks [readings] over the first `steps` batches, and the words that were right
+    [steps, readings, rows, time]; empty batches count for nothing."""
+    rows = exam.batches.rows
+    shape = jax.eval_shape(score, rows.inputs[0]).shape[:-1]  # [readings, rows, time]
+
+    def look(i: Array, so_far: tuple[Marks, Array]) -> tuple[Marks, Array]:
+        sums, right = so_far
+        nll, first, three = cell_marks(score(rows.inputs[i]), rows.targets[i])
+        before = exam.right[i]
+
+        def count(cells: Array) -> Array:
+            return cells.sum(axis=(1, 2), dtype=jnp.int32)
+
+        lost, won = count(before & ~first), count(first & ~before)
+        added = Marks(count(first), count(three), lost, won, nll.sum(axis=(1, 2)))
+        return trees.add(sums, added), right.at[i].set(first)
+
+    none = jnp.zeros(shape[0], jnp.int32)
+    nothing = Marks(none, none, none, none, jnp.zeros(shape[0]))
+    return jax.lax.fori_loop(0, steps, look, (nothing, jnp.zeros((len(rows.inputs), *shape), bool)))
+
+
+class Tuned(NamedTuple):
+    """What a group's program gives back, [users]."""
+
+    marks: tuple[Marks, ...]  # for each exam, [users, readings]
+    finite: Any  # bool: fine-tuning did not diverge
+    model: Any  # tree of [users, …]: what was tuned; () unless asked for
+
+
+@lru_cache(maxsize=64)  # asked for again, it is not compiled again
+def personalisation(
+    model: LanguageModel,
+    client: ClientConfig,
+    tuned_part: Part = EVERYTHING,
+    reading: Reading | None = None,
+    executor: Executor = "auto",
+    keep: bool = False,
+) -> Program:
+    """The compiled program: fine-tune everybody of a group and measure; with `keep` the models come back too."""
+    loss, read = next_word_loss(model), reading or personal_model(model)
+    side_by_side = choose_executor(executor) == "vmap"
+
+    def person(params: Params, one: Group, lr: Array, longest: Steps) -> Tuned:
+        def tuned_loss(w: Any, batch: Rows, key: Array | None) -> tuple[Array, Array]:
+            return loss(tuned_part.join(params, w), batch, key)
+
+        begin, step = local_training(tuned_loss, client)
+        start = tuned_part.start(params)
+        # addressed by the person's number; dropout alone draws
+        key = jax.random.fold_in(jax.random.key(0), one.ids) if model.config.dropout else None
+
+        def next_step(i: Array, now: Progress) -> Progress:
+            batch = jax.tree.map(lambda a: a[i], one.lessons.rows)
+            own = None if key is None else jax.random.fold_in(key, i)
+            after = step(start, now, batch, jnp.float32(1), lr, own)
+            return trees.where(i < one.lessons.steps, after, now) if side_by_side else after
+
+        trained = jax.lax.fori_loop(0, longest.lessons, next_step, begin(start))
+        whole = tuned_part.join(params, trained.w)
+        score = partial(read, params, whole, one.memory)
+        marks = tuple(examine(score, *at)[0] for at in zip(one.exams, longest.exams, strict=True))
+        return Tuned(marks, trees.finite(trained.w), trained.w if keep else ())
+
+    return for_everybody(person, side_by_side)
+
+
+@lru_cache(maxsize=8)
+def measuring(model: LanguageModel, executor: Executor = "auto") -> Program:
+    """The compiled program that measures the global model: (marks [users], right words) for each exam of a group."""
+
+    def person(params: Params, one: Group, lr: Array, longest: Steps) -> Any:
+        def score(inputs: Array) -> Array:
+            return model.apply(params, inputs)[None]
+
+        found = (examine(score, *at) for at in zip(one.exams, longest.exams, strict=True))
+        return tuple((jax.tree.map(lambda a: a[0], marks), right[:, 0]) for marks, right in found)
+
+    return for_everybody(person, choose_executor(executor) == "vmap")

@@ -1,0 +1,285 @@
+"""Personalising a run's model for many people, and the directory it leaves: what `tacit personalize` does.
+
+    summary.json      the grid (Table 1), slices, strategies, the gate, the recommendation
+    sums.npz          the totals of what devices said, from which all of it was read
+    report.html       Figures 2 and 3, Table 1 and what the gate changes, to look at
+    models/           NAME.safetensors for accepted people: what was tuned, nothing else; `tacit predict --user NAME`
+
+Nobody is measured whom the run was trained on: of a corpus that knows its people those held out, of the built-in
+typists others of the same make, of another corpus everybody.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit import evaluate, personal_models, personal_summary, runs
+from tacit.errors import TacitError
+from tacit.files import cannot_write, to_json, write_atomic
+from tacit.personal import gate, strategies, sums, trial
+from tacit.personal.mixing import MIXES
+from tacit.personal.parts import PARTS
+from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, Users, split
+from tacit.personal.strategies import Strategy
+from tacit.personal_models import Stored
+from tacit.personal_summary import Gated
+from tacit.text.corpus import SplitCorpus
+from tacit.text.encode import everybody, numbered, of_people, packed
+from tacit.text.lines import Watch, nobody
+from tacit.text.packed import Packed, join
+from tacit.text.prepare import prepare as prepare_text
+from tacit.text.prepare import read_population
+from tacit.text.typists import Typists
+
+FORMAT = "tacit personal 1"
+_LONGEST = 1000  # words of a message, as everywhere in text that is scored
+TYPISTS = 100  # of the built-in kind, unless told
+Say = Callable[
+    [int, str], None
+]  # people who have gone through a program, of how many in all; what is being done
+
+
+@dataclass(frozen=True)
+class PersonalOptions:
+    """What is tried, on whom."""
+
+    corpus: str | None = None
+    batches: tuple[int, ...] = (5, 10, 20)
+    rates: tuple[float, ...] = (0.01, 0.1, 1.0)
+    max_tokens: int = 5000
+    epochs: int = 1
+    users: int = 0  # at most; 0: everybody, or 100 typists
+    margin: float | None = None  # None: chosen from other people's sums
+    keep: int = 10  # personal models stored, at most
+    strategies: bool = False  # try also which part is tuned, mixtures and the cache
+
+
+class Personalised(NamedTuple):
+    """What was found; nothing of it is one person's but the models, which are theirs."""
+
+    summary: dict[str, Any]
+    totals: dict[str, np.ndarray]
+    models: list[Stored]
+
+
+def check(run: Path, options: PersonalOptions, out: Path) -> None:
+    """Refuse, before any work, what cannot be tried or written."""
+    runs.read_config(run)  # says so if it is no run
+    if options.margin is not None:
+        gate.check_margin(options.margin)
+    if not options.batches or min(options.batches) < 1:
+        raise TacitError("--batch must be whole numbers of at least 1, like 5,10,20")
+    if not options.rates or not all(0 < rate < float("inf") for rate in options.rates):
+        raise TacitError("--lr must be numbers above 0, like 0.01,0.1,1.0")
+    check_out(out)
+
+
+def check_out(out: Path) -> None:
+    """The directory must be new, empty, or left by an earlier call, and there must be a place for it."""
+    file = out / "summary.json"
+    try:
+        ours = json.loads(file.read_text("utf-8")).get("format") == FORMAT
+    except (OSError, ValueError, AttributeError):
+        ours = False
+    if not ours and out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
+        raise TacitError(f"{out} exists and was not left by `tacit personalize`; choose another --out")
+    above = next(p for p in (out, *out.absolute().parents) if p.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise TacitError(f"cannot write {out}: {above} may not be written; choose another --out")
+
+
+def people(
+    run: runs.Run, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody
+) -> tuple[str, Packed]:
+    """Whose text is used, and the text, messages whole and oldest first."""
+    config, lower = run.config, run.config.text.case == "lower"
+    corpus = options.corpus or config.text.corpus
+    own = evaluate._same(corpus, config.text.corpus)
+    if corpus == "typists":
+        first, count = config.typists.users, options.users or TYPISTS
+        made = Typists(dataclasses.replace(config.typists, users=first + count))
+        who = np.arange(first, first + count)
+        text = numbered(made, who, made.sizes()[who], lower, watch)
+        name = f"typists {first} to {first + count - 1}, whom the run never met"
+        return name, packed(text, of_people(text, np.arange(count), _LONGEST), run.vocabulary)
+    if own:
+        ready = prepare_text(
+            config.text, config.partition, config.typists, config.seed, run.vocabulary, data, watch
+        )
+        if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
+            raise _voiceless(corpus)
+        return f"{corpus}, held-out people", join([ready.valid, ready.test])
+    other = dataclasses.replace(config.text, corpus=corpus, protocol="plain")
+    source = read_population(other, config.typists, data, watch)
+    if isinstance(source, SplitCorpus) or len(source) == 1:
+        raise _voiceless(corpus)
+    text = everybody(source, lower, watch)
+    return f"{corpus}, everybody", packed(
+        text, of_people(text, np.arange(len(source)), _LONGEST), run.vocabulary
+    )
+
+
+def _voiceless(corpus: str) -> TacitError:
+    return TacitError(
+        f"{corpus} does not know its people, so there is nobody to personalise for; give --corpus with JSON lines "
+        "of users, or typists"
+    )
+
+
+class Job(NamedTuple):
+    """A run, and people to personalise its model for."""
+
+    run: runs.Run
+    options: PersonalOptions
+    whose: str
+    users: Users
+
+
+def prepare(path: Path, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody) -> Job:
+    """Read the run and the text, and split it; people with too little are counted and left out."""
+    run = runs.load(path)
+    if run.spelling:
+        raise TacitError(
+            f"{path} predicts pieces of words, and personalisation is measured in words; give another run"
+        )
+    whose, text = people(run, options, data, watch)
+    users = split(text, options.users, run.config.seed)
+    if not len(users):
+        raise TacitError(
+            f"{whose}: of {len(text):,} people nobody has enough text ({LEAST_MESSAGES} messages, {LEAST_WORDS} words, "
+            "a known word in each part); give a corpus with more of each person"
+        )
+    return Job(run, options, whose, users)
+
+
+def passes(job: Job) -> int:
+    """How often somebody goes through a program, at most."""
+    rates = len(job.options.rates)
+    grid, others = len(job.options.batches) * rates, 1 + (len(PARTS) - 1) * rates
+    return len(job.users) * (1 + grid + job.options.strategies * others + 2)
+
+
+def personalize(job: Job, say: Say = lambda done, words: None) -> Personalised:
+    """Measure, try the grid, choose, gate; nothing is written."""
+    run, options, users = job.run, job.options, job.users
+    config, seed = run.config, run.config.seed
+    done = 0
+
+    def tell(words: str) -> trial.Watch:
+        def more(people: int) -> None:
+            nonlocal done
+            done += people
+            say(done, words)
+
+        return more
+
+    tuning = trial.Tuning(
+        options.max_tokens, options.epochs, config.text.max_words, config.client.batching, seed
+    )
+    ready = trial.prepare(run.model, run.params, users, tuning, tell("measuring the global model"))
+    grid = strategies.grid(options.batches, options.rates)
+    found = _totals(trial.evaluate(ready, grid, tell("the grid")), seed)
+    if options.strategies:
+        others = _others(strategies.choose(found), options.rates)
+        found |= _totals(trial.evaluate(ready, others, tell("other strategies")), seed)
+    gated = _through_the_gate(ready, found, options.margin, seed, tell("the gate"))
+    say(passes(job), "")
+    models: list[Stored] = []
+    kept = np.flatnonzero(gated.accepted)[: options.keep]
+    for half in (0, 1):  # those who are not of the half that chose
+        theirs = kept[gated.halves[kept] != half]
+        if len(theirs):
+            models += personal_models.tuned(run, ready, gated.chosen[half], theirs)
+    summary = {
+        "format": FORMAT,
+        "run": config.name,
+        "people": job.whose,
+        "users": len(users),
+        "left_out": sum(users.left_out[reason] for reason in REASONS[:3]),
+        "left_out_why": users.left_out,
+        "tuning": dataclasses.asdict(tuning),
+        **personal_summary.figures(grid, found, gated, run.params),
+        "stored": sorted(m.user for m in models),
+    }
+    totals = {f"{s.name}/{k}": v for s, said in found.items() for k, v in said._asdict().items()}
+    totals |= {f"gate chosen by half {h}": table for h, table in enumerate(gated.told)}
+    return Personalised(summary, totals, models)
+
+
+def _totals(outcomes: Mapping[Strategy, sums.Outcome], seed: int) -> dict[Strategy, sums.Message]:
+    """What leaves the devices: the totals of their messages."""
+    return {s: sums.total(o, seed) for s, o in outcomes.items()}
+
+
+def _through_the_gate(
+    ready: trial.Trial,
+    found: Mapping[Strategy, sums.Message],
+    margin: float | None,
+    seed: int,
+    watch: trial.Watch,
+) -> Gated:
+    """Each half's strategy and margin, applied to the other half."""
+    ids = ready.users.ids
+    halves = sums.half_of(ids, seed)
+    fitted = min(int((halves == h).sum()) for h in (0, 1)) >= strategies.LEAST_USERS
+    chosen = [strategies.choose(found, h if fitted else None) for h in (0, 1)]
+    looks = trial.look(ready, list(dict.fromkeys(chosen)), watch)
+    margins = sorted({*gate.MARGINS, *([] if margin is None else [margin])})
+
+    def place(told: np.ndarray, half: int | None) -> int:
+        return margins.index(margin) if margin is not None else gate.choose(told, half)
+
+    by_strategy = {s: gate.total(*looks[s], margins, seed) for s in looks}
+    told = [by_strategy[s] for s in chosen]
+    places = [place(told[h], h if fitted else None) for h in (0, 1)]
+    every = by_strategy.get(strategies.choose(found), told[0])
+    accepted = np.zeros(len(ids), bool)
+    for h in (0, 1):
+        passed = gate.level(looks[chosen[h]][0], margins) > places[h]
+        accepted |= passed & (halves == 1 - h)
+    return Gated(chosen, fitted, halves, margins, told, places, (every, place(every, None)), accepted)
+
+
+def _others(best: Strategy, rates: tuple[float, ...]) -> list[Strategy]:
+    """What is tried beside the grid: mixtures of its best setting, and parts of the model at all rates."""
+    rate = best.rates[0] if len(best.rates) == 1 else sorted(best.rates)[len(best.rates) // 2]
+    mixed = [Strategy(best.batch, (rate,), "all", mix) for mix in MIXES]
+    parts = [Strategy(best.batch, (r,), name) for name in PARTS if name != "all" for r in rates]
+    return mixed + parts
+
+
+def write(out: Path, found: Personalised, page: str) -> None:
+    """The directory: every file whole; models of an earlier call are removed first, summary.json comes last."""
+    models = out / "models"
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        for old in models.glob("*.safetensors"):
+            old.unlink()
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    for stored in found.models:
+        personal_models.save(models, stored)
+    packed_sums = io.BytesIO()
+    np.savez_compressed(packed_sums, **found.totals)  # type: ignore[arg-type]
+    write_atomic(out / "sums.npz", packed_sums.getvalue())
+    write_atomic(out / "report.html", page)
+    write_atomic(out / "summary.json", to_json(found.summary) + "\n")
+
+
+def link(report: Path, page: Path) -> None:
+    """Let a run's own report, where there is one, lead to this page."""
+    if not report.is_file() or page.parent.parent != report.parent:
+        return
+    text = report.read_text("utf-8")
+    anchor = f'<p><a href="{page.parent.name}/{page.name}">Personalisation of this model</a></p>'
+    if anchor not in text:
+        write_atomic(report, text.replace("</body>", f"{anchor}</body>"))

@@ -1,0 +1,270 @@
+"""`tacit personalize` as a person would use it: the directory it leaves, and one line for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from commands import TINY, WORDS, Commands, tree, write_corpus
+from tacit import personal_models, personal_report, runs
+from tacit import personalize as personal
+from tacit.config import resolve
+from tacit.files import save_tree
+from tacit.personal import split, sums, trial
+from tacit.personal.mixing import Mix, mixture, remember
+from tacit.personal.parts import PARTS
+from tacit.personal.strategies import Strategy
+from tacit.personal_summary import for_machines
+from tacit.text.prepare import context
+from test_report import Parsed
+
+ROW = {"batch", "lr", "baseline", "delta_mean", "ci95", "gain_share", "loss_share"}
+GATE = {
+    "margin",
+    "accepted_share",
+    "delta_mean",
+    "delta_mean_without",
+    "worse_share",
+    "worse_share_without",
+    "significantly_worse_share",
+}
+
+
+def write_habits(path: Path, people: int = 24) -> Path:
+    """Everybody repeats two phrases of their own, some have little to say."""
+    with path.open("w", encoding="utf-8") as file:
+        for p in range(people):
+            for m in range(4 if p == 3 else 30):
+                start = p + 7 * (m % 2)
+                words = [WORDS[(start + i * (1 + p % 3)) % len(WORDS)] for i in range(6)]
+                file.write(json.dumps({"user": f"u/{p:02d}", "text": " ".join(words), "time": m}) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Path:
+    """A run, and people whom it never met."""
+    here = tmp_path_factory.mktemp("personal")
+    corpus = write_corpus(here / "messages.jsonl", people=12, messages=8)
+    runs.train(resolve("fedavg", [*TINY, f"text.corpus={corpus}", "training.rounds=1"]), here / "run")
+    write_habits(here / "habits.jsonl")
+    return here
+
+
+@pytest.fixture(scope="module")
+def done(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole run of what the command does, with fewer parts and mixtures to compile."""
+    options = personal.PersonalOptions(
+        str(world / "habits.jsonl"), (2,), (0.1, 5.0), epochs=2, keep=3, strategies=True
+    )
+    out = world / "run" / "personal"
+    personal.check(world / "run", options, out)
+    job = personal.prepare(world / "run", options)
+    told: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(personal, "PARTS", {k: PARTS[k] for k in ("all", "bias")})
+        patch.setattr(personal, "MIXES", (Mix(0.75), Mix(0.6, 0.2)))
+        found = personal.personalize(job, lambda n, words: told.append(n))
+        assert told == sorted(told) and told[-1] == personal.passes(job) >= told[-2]
+    personal.write(out, found, personal_report.page(found.summary))
+    return out
+
+
+def test_the_directory(done: Path):
+    files = tree(done)
+    assert {"summary.json", "sums.npz", "report.html"} <= set(files)
+    summary = json.loads(files["summary.json"])
+    assert (summary["users"], summary["left_out"]) == (23, 1)
+    assert summary["left_out_why"]["fewer than 10 messages"] == 1
+    assert len(summary["stored"]) == 3 == sum(name.startswith("models/") for name in files)
+    assert [(r["batch"], r["lr"]) for r in summary["grid"]] == [(2, 0.1), (2, 5.0)]
+    names = [s["name"] for s in summary["strategies"]]
+    assert {"B 2, L 0.1", "bias, B 2, L 5"} <= set(names) and any("cache" in n for n in names)
+    assert summary["best"]["delta_mean"] > 0.1  # phrases that are repeated can be learned
+    stored = {s["name"]: s["bytes"] for s in summary["strategies"]}
+    assert stored["bias, B 2, L 5"] == 4 * 20 < stored["B 2, L 5"]
+    # what the page and the summary say was read from the totals alone
+    totals = np.load(done / "sums.npz")
+    said = sums.Message(*(totals[f"B 2, L 5/{field}"] for field in sums.Message._fields))
+    row = summary["grid"][1]
+    assert sums.overall(said)["delta_mean"] == row["delta_mean"]
+    assert summary["histograms"]["B 2, L 5"] == sums.histogram(said).tolist()
+
+
+def test_the_page(done: Path):
+    summary = json.loads((done / "summary.json").read_text("utf-8"))
+    page = (done / "report.html").read_text("utf-8")
+    parsed = Parsed(page)
+    assert all(link.startswith("#") for link in parsed.loads)  # opens without network
+    for shown in ("Table 1", "Figure 2", "Figure 3", "What the gate changes", "Recommended"):
+        assert shown in page
+    assert page.count("<svg") == 3
+    assert f"{summary['grid'][1]['delta_mean']:.4f}" in page
+    assert "u/" not in page  # nobody is named
+
+
+def test_personal_models_predict(done: Path, tacit: Commands):
+    run = done.parent
+    summary = json.loads((done / "summary.json").read_text("utf-8"))
+    user = summary["stored"][0]
+    p = int(user[2:])
+    phrase = [WORDS[(p + i * (1 + p % 3)) % len(WORDS)] for i in range(6)]
+    found = tacit.json("predict", run, " ".join(phrase[:3]), "--user", user, "--k", 5)
+    words = [s["word"] for s in found["suggestions"]]
+    assert len(words) == 5 and all(0 <= s["probability"] <= 1 for s in found["suggestions"])
+    plain = tacit.json("predict", run, " ".join(phrase[:3]), "--k", 5)
+    assert plain != found
+    tacit("predict", run, "are you", "--user", "somebody").refused("somebody", user)
+    # a personal model belongs to one global model, and is read whole or not at all
+    other = run.parent / "other"
+    shutil.copytree(run, other)
+    file = other / "personal" / "models" / personal_models.file_name(user)
+    whole = file.read_bytes()
+    for broken in (whole[:-7], b"none", whole.replace(b'sha256\\": \\"', b'sha256\\": \\"0', 1)):
+        file.write_bytes(broken)
+        tacit("predict", other, "are you", "--user", user).refused(str(file))
+    file.write_bytes(whole)
+    moved = jax.tree.map(lambda a: a + 1, runs.load(other).params)
+    save_tree(other / "checkpoints" / "best.safetensors", moved, {"round": "1"})
+    tacit("predict", other, "are you", "--user", user).refused("another model")
+
+
+def test_a_stored_mixture_is_what_was_measured(done: Path, world: Path):
+    """Written and read back, a personal model with a cache suggests what its mixture says."""
+    run = runs.load(world / "run")
+    job = personal.prepare(world / "run", personal.PersonalOptions(str(world / "habits.jsonl")))
+    ready = trial.prepare(run.model, run.params, job.users, trial.Tuning())
+    strategy = Strategy(2, (0.5,), "body", Mix(0.6, 0.3))
+    (stored,) = personal_models.tuned(run, ready, strategy, np.array([5]))
+    personal_models.save(done / "models", stored)
+    own = personal_models.load(run, stored.user)
+    assert own.mix == strategy.mix and set(stored.tree["tuned"]) == set(run.params) - {"embedding"}
+    ids = context("see them", run.vocabulary, run.config.text)
+    found = personal_models.suggest(run, own, ids, 4)
+    memory = jax.tree.map(lambda a: a[0], remember(split.part(split.some(job.users, np.array([5])), 0, 1)))
+    scores = mixture(run.model, (strategy.mix,))(run.params, own.params, memory, ids[None])[0, 0, -1]
+    odds = np.exp(np.asarray(scores, np.float64))
+    best = sorted(range(3, len(odds)), key=lambda i: -odds[i])[:4]
+    assert [i for i, _ in found] == best
+    assert [p for _, p in found] == pytest.approx(odds[best].tolist(), rel=1e-3)
+    (done / "models" / personal_models.file_name(stored.user)).unlink()
+
+
+def test_json_is_what_was_promised(tacit: Commands, world: Path, tmp_path: Path):
+    told = tacit.json(
+        *("personalize", world / "run", "--corpus", world / "habits.jsonl", "--batch", "2", "--lr", "5,1e30"),
+        *("--epochs", 2, "--margin", 0.07, "--out", tmp_path / "out", "--keep", 0, "--users", 20),
+    )
+    assert set(told) == {"users", "left_out", "grid", "gate"}
+    assert (told["users"], told["left_out"]) == (20, 1)
+    assert all(set(row) == ROW for row in told["grid"]) and len(told["grid"]) == 2
+    assert set(told["gate"]) == GATE and told["gate"]["margin"] == 0.07
+    assert told["gate"]["delta_mean"] <= told["gate"]["delta_mean_without"] + 0.05
+    assert 0 < told["gate"]["accepted_share"] <= 1
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert summary["left_out_why"]["not drawn"] == 3 and not summary["stored"]
+    assert json.loads(json.dumps(for_machines(summary))) == told
+    # fine-tuning that diverges is told and rejected: everybody keeps the global model
+    assert told["grid"][1]["delta_mean"] == 0 and summary["grid"][1]["diverged_share"] == 1
+    assert summary["grid"][0]["diverged_share"] == 0 < summary["grid"][0]["delta_mean"]
+
+
+def test_the_tables_say_who_was_left_out(done: Path):
+    summary = json.loads((done / "summary.json").read_text("utf-8"))
+    assert "23 people" in personal_report.who(summary)
+    assert "fewer than 10 messages 1" in personal_report.who(summary)
+    for _, rows in personal_report.tables(summary):
+        assert len({len(row) for row in rows}) == 1
+    assert summary["recommendation"].startswith("tune by ")
+
+
+def test_bad_input_is_one_line(tacit: Commands, world: Path, tmp_path: Path):
+    run, corpus = world / "run", ("--corpus", world / "habits.jsonl")
+    for margin in ("-0.1", "1.5", "nan"):
+        tacit("personalize", run, *corpus, "--margin", margin).refused("--margin", "between 0 and 1")
+    tacit("personalize", run, "--batch", "5,x").refused("--batch", "5,10,20")
+    tacit("personalize", run, "--batch", "0").refused("--batch")
+    tacit("personalize", run, "--lr", "0.1,-1").refused("--lr")
+    tacit("personalize", run, "--lr", "").refused("--lr")
+    tacit("personalize", run, "--lr", "inf").refused("--lr")
+    tacit("personalize", tmp_path).refused("not a run directory")
+    tacit("personalize", run, "--corpus", "no-such").refused("no-such")
+    # its own held-out people have eight messages each: too little for a split
+    tacit("personalize", run, "--out", tmp_path / "none").refused("enough text", "10 messages", "100 words")
+    one_voice = tmp_path / "plain.txt"
+    one_voice.write_text("are you coming home\n" * 50, "utf-8")
+    tacit("personalize", run, "--corpus", one_voice, "--out", tmp_path / "none").refused("people")
+    strange = tmp_path / "strange.jsonl"
+    strange.write_text(
+        "".join(json.dumps({"user": "ana", "text": "qq " * 12, "time": m}) + "\n" for m in range(20))
+        + json.dumps({"user": "bo", "text": "home", "time": 0})
+        + "\n",
+        "utf-8",
+    )
+    tacit("personalize", run, "--corpus", strange, "--out", tmp_path / "none").refused("known word")
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "letter.txt").write_text("mine", "utf-8")
+    tacit("personalize", run, *corpus, "--out", taken).refused("choose another --out")
+    assert not (tmp_path / "none").exists() and sorted(tree(taken)) == ["letter.txt"]
+
+
+def test_a_run_without_a_checkpoint(tacit: Commands, world: Path, tmp_path: Path):
+    bare = tmp_path / "bare"
+    shutil.copytree(world / "run", bare, ignore=shutil.ignore_patterns("checkpoints", "personal"))
+    tacit("personalize", bare, "--corpus", world / "habits.jsonl").refused("no such checkpoint", "train")
+
+
+def test_typists_are_people_the_run_never_met(world: Path):
+    run = runs.load(world / "run")
+    whose, text = personal.people(run, personal.PersonalOptions("typists", users=3))
+    assert whose == "typists 400 to 402, whom the run never met"
+    assert text.names == ("typist-000400", "typist-000401", "typist-000402")
+    assert len(personal.people(run, personal.PersonalOptions("typists"))[1]) == personal.TYPISTS
+
+
+def test_what_the_command_prints(tacit: Commands, world: Path, done: Path, tmp_path: Path, monkeypatch):
+    summary = json.loads((done / "summary.json").read_text("utf-8"))
+    found = personal.Personalised(summary, {}, [])
+    monkeypatch.setattr(personal, "personalize", lambda job, tell: found)
+    out = tmp_path / "out"
+    told = tacit.ok("personalize", world / "run", "--corpus", world / "habits.jsonl", "--out", out)
+    lines = told.splitlines()
+    header = next(line for line in lines if line.lstrip().startswith("B"))
+    for title in ("change", "95 %", "relative", "gain ≥ 0.02", "lose ≥ 0.02", "published"):
+        assert title in header
+    first = lines[lines.index(header) + 1]
+    assert len(first.rstrip()) <= len(header) and "0.1" in first  # numbers stand under their names
+    assert "the gate, margin" in told and "23 people" in told and "left out: " in told
+    assert lines[-2].startswith("recommended: tune by") and lines[-1] == str(out / "report.html")
+    link = (world / "run" / "report.html").exists()
+    assert not link  # this run has no page of its own to lead from
+
+
+def test_models_of_an_earlier_call_do_not_stay(tmp_path: Path):
+    stored = personal_models.Stored("ana", {"tuned": {"output_bias": np.zeros(3)}}, {"part": "bias"})
+    for models in ([stored], []):
+        personal.write(
+            tmp_path / "out", personal.Personalised({"format": personal.FORMAT}, {}, models), "page"
+        )
+    assert sorted(tree(tmp_path / "out")) == ["report.html", "summary.json", "sums.npz"]
+    personal.check_out(tmp_path / "out")  # ours: may be written again
+
+
+def test_the_report_of_a_run_leads_to_the_page_once(tmp_path: Path):
+    report, page = tmp_path / "report.html", tmp_path / "personal" / "report.html"
+    personal.link(report, page)  # a run without a report
+    assert not report.exists()
+    report.write_text("<html><body><p>runs</p></body></html>", "utf-8")
+    for _ in range(2):
+        personal.link(report, page)
+    assert report.read_text("utf-8").count('href="personal/report.html"') == 1
+    Parsed(report.read_text("utf-8"))
+    before = report.read_bytes()
+    personal.link(report, tmp_path.parent / "elsewhere" / "report.html")
+    assert report.read_bytes() == before
