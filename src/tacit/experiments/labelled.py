@@ -30,7 +30,7 @@ from tacit.models.images import Classifier
 from tacit.randomness import stream, uniform
 
 _DRAW = stream("points with replacement")
-_CHUNK = 1000  # points of one batch of an evaluation
+_CHUNK = 500  # points of one batch of an evaluation
 
 
 class Batch(NamedTuple):

@@ -82,11 +82,13 @@ def mnist_cnn(classes: int = 10) -> Classifier:
         }
 
     def convolve(layer: Params, x: Array) -> Array:
-        x = jax.lax.conv_general_dilated(
-            x, layer["weight"], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), precision=_EXACT
-        )
-        x = jax.nn.relu(x + layer["bias"])
-        return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        # A product over patches: a convolution by weights that each client has its own of is many times slower.
+        weight, (height, width) = layer["weight"], x.shape[1:3]
+        x = jnp.pad(x, ((0, 0), (2, 2), (2, 2), (0, 0)))
+        shifted = [x[:, i : i + height, j : j + width] for i in range(5) for j in range(5)]
+        patches = jnp.concatenate(shifted, axis=-1)  # [batch, height, width, 25 · channels]
+        x = jax.nn.relu(patches @ weight.reshape(-1, weight.shape[-1]) + layer["bias"])
+        return x.reshape(x.shape[0], height // 2, 2, width // 2, 2, -1).max(axis=(2, 4))
 
     def apply(params: Params, x: Array) -> Array:
         x = convolve(params["conv1"], convolve(params["conv0"], x.reshape(-1, 28, 28, 1)))
