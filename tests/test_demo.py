@@ -1,22 +1,26 @@
-"""The demonstration, made tiny: five models side by side on one page."""
+"""The demonstration, made tiny: five models side by side on one page, and what tuning one of them does to people."""
 
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commands import TINY, Commands, sets, tree
-from tacit import demo
+from tacit import demo, personalize, runs
+from test_report import Parsed
 
 
 def test_the_demo_leaves_a_report_of_five_models(
     tmp_path: Path, tacit: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "CONTEXTS", ("", "are you", "<b>"))
+    monkeypatch.setattr(demo, "PERSONAL", replace(demo.PERSONAL, batches=(5,), users=6, keep=1))
     out = tmp_path / "demo"
-    people = ("typists.users=12", "typists.messages=8", "typists.quantity_skew=0")
+    people = ("typists.users=12", "typists.messages=24", "typists.quantity_skew=0")
     small = sets(*TINY, *people, "training.rounds=1", "central.steps=2")
     said = tacit.ok("demo", "--out", out, *small)
     page = (out / "report.html").read_text()
@@ -35,7 +39,7 @@ def test_the_demo_leaves_a_report_of_five_models(
     assert f"<td>{made['ngrams']:,}, weights from {made['sentences']} sentences of the network</td>" in page
     assert f"<td>{made['bytes']['model.tacit'] / 1e6:.2f} MB</td>" in page
     assert f"<td>{made['latency_us']['p50']:.0f} µs (99 %: {made['latency_us']['p99']:.0f} µs)</td>" in page
-    assert page.count("<svg") == 3 and "On later messages of people it learned from" in page
+    assert page.count("<svg") == 4 and "On later messages of people it learned from" in page
     assert "&lt;b&gt;" in page and "(nothing typed yet)" in page
     assert str(out / "report.html") in said
     ngram = json.loads((out / "ngram.json").read_text())
@@ -48,11 +52,40 @@ def test_the_demo_leaves_a_report_of_five_models(
         assert ngram["seen"][key] == federated["seen"][key] == central["seen"][key]
     assert (out / "vocabulary.txt").read_bytes() == (out / "central/vocabulary.txt").read_bytes()
     assert tacit.ok("predict", out / "ngram/model.tacit", "are you").startswith("word")
+    # what tuning does is what the command of its own finds for these people
+    tuned = json.loads((out / "personal/summary.json").read_text())
+    assert tuned["users"] == 6 and "typists 12 to 17" in tuned["people"]
+    again = ("--batch", "5", "--lr", "0.1,1,4", "--users", "6", "--out", tmp_path / "again")
+    figures = json.loads(tacit.ok("personalize", out, *again, "--json"))
+    assert [r["lr"] for r in figures["grid"]] == [0.1, 1.0, 4.0] and figures["gate"]["margin"] >= 0
+    for row, other in zip(tuned["grid"], figures["grid"], strict=True):
+        assert {k: row[k] for k in other} == other
+        cells = [f"{row['delta_mean']:.4f}", f"{row['relative']:.1%}", f"{row['gain_share']:.1%}"]
+        assert all(f"<td>{cell}</td>" in page for cell in cells)
+    assert f"<td>{figures['gate']['worse_share_without']:.1%}</td>" in page
+    assert "\n6 people tune the model on their own text, " in said
+    away = [link for link in Parsed(page).loads if not link.startswith("#")]
+    assert away == ["personal/report.html"] and (out / away[0]).is_file()
     # again: what is there is not made anew, and the page is the same
     before = tree(out)
+    monkeypatch.setattr(personalize, "personalize", None)
     tacit.ok("demo", "--out", out, *small)
     assert tree(out) == before
     tacit("demo", "--out", out, *small, "--set", "seed=3").refused("seed = 0, now 3")
+    # figures of another network are none of this one's, nor are those of people with too little text
+    run, file = runs.load(out), out / "personal/summary.json"
+    assert personalize.known(file.parent, run) == tuned
+    for other in (json.dumps(tuned | {"base": "0" * 64}), json.dumps(tuned | {"format": "?"}), "[]", "{"):
+        file.write_text(other)
+        assert personalize.known(file.parent, run) is None
+    texts = tmp_path / "short.jsonl"
+    texts.write_text("".join(json.dumps({"user": u, "text": "are you home"}) + "\n" for u in "ab"))
+    monkeypatch.setattr(demo, "PERSONAL", replace(demo.PERSONAL, corpus=str(texts)))
+    assert demo.personalised(out, tmp_path / "none") is None and not (tmp_path / "none").exists()
+    # what is in the way is told before anything is trained
+    shutil.rmtree(out / "checkpoints")
+    file.unlink()
+    tacit("demo", "--out", out, *small).refused("personal", "not left by `tacit personalize`")
 
 
 def test_a_distilled_model_is_kept_while_it_is_of_this_network(tmp_path: Path) -> None:

@@ -10,19 +10,12 @@ python tools/benchmarks.py                             # the page
 
 from __future__ import annotations
 
-import datetime
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from readme_demo import machine
-
-RESULTS = Path("benchmarks/results")
-
-
-def table(rows: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:]))
+from pages import RESULTS, machine, read, store, table, today
 
 
 def bench_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
@@ -66,7 +59,7 @@ def quality_rows(corpus: str) -> list[list[str]]:
 
 def page() -> str:
     files = ("cpu.json", "h200.json", "streaming.json", "useful.json")
-    cpu, gpu, streaming, useful = (json.loads((RESULTS / name).read_text()) for name in files)
+    cpu, gpu, streaming, useful = map(read, files)
     torch = {r["workload"]: r for r in cpu["torch"]}
     compared = [["workload", "PyTorch loop, ms", "Tacit, ms", "ratio"]]
     for r in cpu["rows"]:
@@ -158,13 +151,13 @@ pages of temporary files count in it, though the system can take them back. {str
 def main() -> None:
     if sys.argv[1:2] == ["add-cpu"]:
         rows, loops = (Path(name).read_text() for name in sys.argv[2:4])
-        found = {"machine": machine(), "date": str(datetime.date.today()), "rows": json.loads(rows)}
+        found = {"machine": machine(), "date": today(), "rows": json.loads(rows)}
         found["torch"] = [json.loads(line) for line in loops.splitlines()]
-        (RESULTS / "cpu.json").write_text(json.dumps(found, indent=1) + "\n")
+        store("cpu.json", found)
     elif sys.argv[1:2] == ["add-streaming"]:
-        found = {"machine": machine(), "date": str(datetime.date.today())}
+        found = {"machine": machine(), "date": today()}
         found |= {"note": " ".join(sys.argv[3:4]), **json.loads(Path(sys.argv[2]).read_text())}
-        (RESULTS / "streaming.json").write_text(json.dumps(found, indent=1) + "\n")
+        store("streaming.json", found)
     Path("docs/benchmarks.md").write_text(page(), "utf-8")
 
 

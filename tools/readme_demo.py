@@ -5,23 +5,14 @@ make demo && .venv/bin/python tools/readme_demo.py
 
 from __future__ import annotations
 
-import datetime
 import json
-import os
-import platform
-import re
 from pathlib import Path
 
-from tacit import plots, report
+from pages import filled, machine, table, today
+
+from tacit import personal_report, plots, report
 
 DEMO = Path("runs/demo")
-
-
-def machine() -> str:
-    """The processor and its cores, as the system names them."""
-    info = Path("/proc/cpuinfo")
-    named = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.is_file() else None
-    return f"{named[1] if named else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
 def main() -> None:
@@ -39,22 +30,18 @@ def main() -> None:
     curve = ([p["round"] for p in points], [p["valid_perplexity"] for p in points])
     svg = plots.curves({"federated": curve}, "perplexity on people it never saw", level, log=True)
     Path("docs/demo.svg").write_text(svg, "utf-8")
-    header, *rows = report.comparison(entries)
-    table = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
     seconds = report.seconds_of(DEMO) + report.seconds_of(DEMO / "central")
     size, asked = small["bytes"]["model.tacit"] / 1e6, small["latency_us"]["p50"]
     source = (
-        f"Printed by `make demo` on {machine()}, {datetime.date.today()}; rounds and their evaluation took "
+        f"Printed by `make demo` on {machine()}, {today()}; rounds and their evaluation took "
         f"{seconds:.0f} s. The 3-grams have {small['ngrams']:,} n-grams; the federated one is a file of {size:.2f} MB "
         f"that gives three suggestions in {asked:.0f} µs. The typists are made, not collected: these figures say "
         "nothing about real keyboards."
     )
-    block = "\n".join(["<!-- demo:begin -->", *table, "", source, "<!-- demo:end -->"])
+    tuned = json.loads((DEMO / "personal" / "summary.json").read_text())
+    block = [table(report.comparison(entries)), f"Personalised: {personal_report.sentence(tuned)}.", source]
     readme = Path("README.md")
-    text = re.sub(
-        r"<!-- demo:begin -->.*<!-- demo:end -->", lambda _: block, readme.read_text("utf-8"), flags=re.DOTALL
-    )
-    readme.write_text(text, "utf-8")
+    readme.write_text(filled(readme.read_text("utf-8"), {"demo": "\n\n".join(block)}), "utf-8")
 
 
 if __name__ == "__main__":

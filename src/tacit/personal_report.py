@@ -32,6 +32,10 @@ def _half(value: float | None) -> str:
     return f"±{value:.4f}" if value is not None and math.isfinite(value) else ""
 
 
+def _number(value: float | None) -> str:
+    return f"{value:.1f}" if value is not None else ""  # in a file what is not finite is null
+
+
 def grid(summary: Mapping[str, Any]) -> Rows:
     """Table 1, the header first."""
     header = ["B", "L", "change", "95 %", "relative", "gain ≥ 0.02", "lose ≥ 0.02", "perplexity", "published"]
@@ -47,7 +51,7 @@ def grid(summary: Mapping[str, Any]) -> Rows:
                 f"{r['relative']:.1%}",
                 f"{r['gain_share']:.1%}",
                 f"{r['loss_share']:.1%}",
-                f"{r['perplexity_after']:.1f}",
+                _number(r["perplexity_after"]),
                 f"{theirs:.3f}" if theirs is not None else "",
             ]
         )
@@ -65,7 +69,7 @@ def strategies(summary: Mapping[str, Any], most: int = 12) -> Rows:
                 _half(r["ci95"]),
                 f"{r['relative']:.1%}",
                 f"{r['loss_share']:.1%}",
-                f"{r['perplexity_after']:.1f}",
+                _number(r["perplexity_after"]),
                 f"{r['bytes'] / 1000:,.0f}",
             ]
         )
@@ -174,6 +178,36 @@ def slices(summary: Mapping[str, Any]) -> list[str]:
         xlabel = f"{label} (people), B {best['batch']}"
         shown.append(_bars(groups, series, xlabel, "mean change of accuracy"))
     return shown
+
+
+def sentence(summary: Mapping[str, Any]) -> str:
+    """What came of it, in a few words."""
+    best, g = summary["best"], summary["gate"]
+    chosen = " / ".join(dict.fromkeys(best["chosen_by_halves"]))
+    by = "by what the other half of them chose" if best["cross_fitted"] else "by what they chose together"
+    return (
+        f"{summary['users']} people tune the model on their own text, {by} ({chosen}): top-1 accuracy "
+        f"{best['baseline']:.1%} becomes {best['baseline'] + best['delta_mean']:.1%} in the mean, "
+        f"{best['gain_share']:.1%} of them gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate "
+        f"{g['accepted_share']:.1%} have a personal model and {g['worse_share']:.1%} type worse with it, instead of "
+        f"{g['worse_share_without']:.1%}"
+    )
+
+
+def section(summary: Mapping[str, Any], link: str) -> list[str]:
+    """A part of a run's own report: the grid, how people's change is spread, what the gate changes."""
+    return [
+        "<h2>Personalised</h2>",
+        f"<p>{html.escape(sentence(summary))}.</p>",
+        table([row[:-1] for row in grid(summary)]),
+        "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % in "
+        "batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of people).</p>",
+        *(f"<figure>{svg}</figure>" for svg in histograms(summary)),
+        table(gate(summary)),
+        "<p>For the gate a model is tuned on the first 64 % and looked at on the next 16 %; it is kept only where it "
+        f'is better there. All figures are of the last 20 %. <a href="{html.escape(link)}">Who gains, and what every '
+        "margin would do</a></p>",
+    ]
 
 
 def page(summary: Mapping[str, Any]) -> str:

@@ -144,21 +144,26 @@ class Job(NamedTuple):
     users: Users
 
 
-def prepare(path: Path, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody) -> Job:
-    """Read the run and the text, and split it; people with too little are counted and left out."""
+def read(path: Path, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody) -> Job:
+    """Read the run and the text, and split it; people with too little are counted and left out, perhaps everybody."""
     run = runs.load(path)
     if run.spelling:
         raise TacitError(
             f"{path} predicts pieces of words, and personalisation is measured in words; give another run"
         )
     whose, text = people(run, options, data, watch)
-    users = split(text, options.users, run.config.seed)
-    if not len(users):
+    return Job(run, options, whose, split(text, options.users, run.config.seed))
+
+
+def prepare(path: Path, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody) -> Job:
+    """The same, where nobody to personalise for is an error."""
+    job = read(path, options, data, watch)
+    if not len(job.users):
         raise TacitError(
-            f"{whose}: of {len(text):,} people nobody has enough text ({LEAST_MESSAGES} messages, {LEAST_WORDS} words, "
-            "a known word in each part); give a corpus with more of each person"
+            f"{job.whose}: of {sum(job.users.left_out.values()):,} people nobody has enough text ({LEAST_MESSAGES} "
+            f"messages, {LEAST_WORDS} words, a known word in each part); give a corpus with more of each person"
         )
-    return Job(run, options, whose, users)
+    return job
 
 
 def passes(job: Job) -> int:
@@ -202,6 +207,7 @@ def personalize(job: Job, say: Say = lambda done, words: None) -> Personalised:
     summary = {
         "format": FORMAT,
         "run": config.name,
+        "base": personal_models._digest(run),
         "people": job.whose,
         "users": len(users),
         "left_out": sum(users.left_out[reason] for reason in REASONS[:3]),
@@ -275,11 +281,22 @@ def write(out: Path, found: Personalised, page: str) -> None:
     write_atomic(out / "summary.json", to_json(found.summary) + "\n")
 
 
+def known(out: Path, run: runs.Run) -> dict[str, Any] | None:
+    """What an earlier call found, if it was of this very network."""
+    try:
+        summary = json.loads((out / "summary.json").read_text("utf-8"))
+        same = summary["format"] == FORMAT and summary["base"] == personal_models._digest(run)
+        return summary if same else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def link(report: Path, page: Path) -> None:
     """Let a run's own report, where there is one, lead to this page."""
     if not report.is_file() or page.parent.parent != report.parent:
         return
     text = report.read_text("utf-8")
-    anchor = f'<p><a href="{page.parent.name}/{page.name}">Personalisation of this model</a></p>'
-    if anchor not in text:
+    link = f'<a href="{page.parent.name}/{page.name}">'
+    if link not in text:
+        anchor = f"<p>{link}Personalisation of this model</a></p>"
         write_atomic(report, text.replace("</body>", f"{anchor}</body>"))

@@ -54,6 +54,7 @@ class Page:
     suggestions: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]] = field(default_factory=dict)
     data: Sequence[tuple[str, str]] = ()
     facts: Sequence[tuple[str, str]] = ()
+    sections: Sequence[str] = ()  # HTML of other rooms
 
 
 def entry_of(path: Path, name: str | None = None) -> Entry:
@@ -177,6 +178,7 @@ def render(page: Page) -> str:
         out += ["<h2>People differ: top-1 recall</h2>", table(rows)]
     if page.suggestions:
         out += ["<h2>What it would suggest</h2>", _suggestions(page.suggestions)]
+    out += page.sections
     if page.data:
         out += ["<h2>The text</h2>", table([["", ""], *map(list, page.data)])]
     if page.facts:

@@ -1,0 +1,106 @@
+"""Put what was measured into docs/personal.md, docs/ngram.md and docs/ngram-files.md, from benchmarks/results/.
+
+    python tools/measured.py add-personal NAME RUN/personal/summary.json    # of `tacit personalize`
+    python tools/measured.py add-personal-speed personal.json               # of benchmarks/personal.py --out
+    python tools/measured.py add-distill NAME RUN/ngram/summary.json        # of `tacit distill`
+    python tools/measured.py add-count NAME DIR/summary.json                # of `tacit count`
+    python tools/measured.py                                                # the pages, with nothing new
+
+NAME says whose text and which network, in words, and stands in the tables; the same NAME (of a distilled model: with
+the same settings) replaces what was there. --command, --machine and --date tell how, where and when, if not by the
+plain command, on this machine, today. What is kept of a summary is figures: no path, nobody's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import measured_ngram
+import measured_personal
+from pages import RESULTS, filled, machine, read, store, today
+
+Entry = dict[str, Any]
+
+
+def pages(folder: Path = RESULTS) -> dict[str, str]:
+    """The pages as they should be."""
+    personal, ngram = read("personal.json", folder), read("ngram.json", folder)
+    people, distilled = personal["people"], ngram["distilled"]
+    blocks = {
+        "docs/personal.md": {
+            "grids": measured_personal.grids(people),
+            "strategies": measured_personal.strategies(people),
+            "parts": measured_personal.parts(people),
+            "gates": measured_personal.gates(people),
+            "speed": measured_personal.speeds(personal["speed"]),
+        },
+        "docs/ngram.md": {
+            "counts": measured_ngram.counts(ngram["counts"]),
+            "topologies": measured_ngram.topologies(distilled),
+            "sentences": measured_ngram.sentences(distilled),
+            "real-text": measured_ngram.real_text(distilled),
+            "casing": measured_ngram.casing(ngram["casing"]),
+            "inventory": measured_ngram.inventory(ngram["inventory"]),
+        },
+        "docs/ngram-files.md": {
+            "files": measured_ngram.files(distilled),
+            "printed": measured_ngram.printed(distilled),
+        },
+    }
+    return {page: filled(Path(page).read_text("utf-8"), some) for page, some in blocks.items()}
+
+
+def put(
+    file: str, section: str, entry: Entry, same: tuple[str, ...] = ("name",), folder: Path = RESULTS
+) -> None:
+    """An entry into its section of a file of results, in the place of one that agrees in these keys."""
+    found = read(file, folder)
+    entry = {"machine": machine(), "date": today(), **entry}
+    places = [i for i, e in enumerate(found[section]) if all(e.get(k) == entry.get(k) for k in same)]
+    if places:
+        found[section][places[0]] = entry
+    else:
+        found[section].append(entry)
+    store(file, found, folder)
+
+
+SETTINGS = ("name", "topology", "sentences", "ngrams", "cased")
+
+
+def add(given: argparse.Namespace) -> None:
+    """What a command measured, into its file of results."""
+    told = {k: v for k in ("command", "machine", "date") if (v := getattr(given, k))}
+    match given.what:
+        case "add-personal":
+            put("personal.json", "people", measured_personal.tuned(given.name, given.file) | told)
+        case "add-personal-speed":
+            found = json.loads(given.file.read_text("utf-8"))
+            put("personal.json", "speed", found | told, ("command", "machine"))
+        case "add-distill":
+            put("ngram.json", "distilled", measured_ngram.distilled(given.name, given.file) | told, SETTINGS)
+        case "add-count":
+            put("ngram.json", "counts", measured_ngram.counted(given.name, given.file) | told)
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = given.add_subparsers(dest="what")
+    for what in ("add-personal", "add-personal-speed", "add-distill", "add-count"):
+        kind = kinds.add_parser(what)
+        if what != "add-personal-speed":
+            kind.add_argument("name")
+        kind.add_argument("file", type=Path)
+        for option in ("--command", "--machine", "--date"):
+            kind.add_argument(option)
+    options = given.parse_args()
+    if options.what:
+        add(options)
+    for page, text in pages().items():
+        Path(page).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Tables of docs/ngram.md and docs/ngram-files.md: counted words, distilled models, capitals, word-pieces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pages import short, source, table
+
+from tacit.count_report import PUBLISHED
+
+Entry = dict[str, Any]
+DEMO = "demo"  # the entry whose tables explain the method
+FIGURES = ("top1", "top3", "perplexity", "sll", "people", "sentences", "words")
+MODELS = {
+    "network": "the network",
+    "n-gram": "A_{topology}",
+    "compact file": "the same, 8-bit weights",
+    "Kneser-Ney, supplement": "Kneser-Ney of the supplement",
+    "Kneser-Ney, collected text": "Kneser-Ney of the clients' own text, collected",
+}
+
+
+def distilled(name: str, file: Path) -> Entry:
+    """The figures of a summary.json of `tacit distill`."""
+    s = json.loads(file.read_text("utf-8"))
+    if s["supplement"]:
+        s["supplement"] = Path(s["supplement"]).name  # of a path the name will do
+    kept = ("supplement", "topology", "order", "cased", "ngrams", "states", "vocabulary", "sentences")
+    models = {m: {k: short(f[k]) for k in FIGURES if k in f} for m, f in s["models"].items()}
+    for m, f in s["models"].items():
+        models[m]["ci95_top1"] = short(f.get("ci95", {}).get("top1"))
+    beside = f" --supplement {s['supplement']}" if s["supplement"] else ""
+    given = f"--topology {s['topology']} --order {s['order']} --sentences {s['sentences']}"
+    return {
+        "name": name,
+        "command": f"tacit distill RUN{beside} {given}{' --cased' if s['cased'] else ''}",
+        **{k: s[k] for k in kept},
+        "models": models,
+        "bytes": s["bytes"],
+        "latency_us": {k: round(v, 1) for k, v in s["latency_us"].items()},
+    }
+
+
+def counted(name: str, file: Path) -> Entry:
+    """The figures of a summary.json of `tacit count`."""
+    s = json.loads(file.read_text("utf-8"))
+    kept = ("clients", "cohort", "rounds", "whitelist", "capacity", "order")
+    rows = {k: {f: short(v) for f, v in row.items()} for k, row in s["table1"].items()}
+    beside = Path(s["supplement"]).name if s["supplement"] else None
+    return {
+        "name": name,
+        "command": "tacit count",
+        "supplement": beside,
+        **{k: s[k] for k in kept},
+        "table1": rows,
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def _change(row: Entry, what: str) -> str:
+    return f"{100 * row[f'{what}_change']:+.1f} ± {100 * row[f'{what}_change_ci95']:.1f} %".replace("-", "−")
+
+
+def _figures(found: Entry) -> list[str]:
+    return [_percent(found["top1"]), _percent(found["top3"]), f"{found['perplexity']:.1f}"]
+
+
+def counts(entries: Sequence[Entry]) -> str:
+    """Table 1 of paper 4 for each text that was counted."""
+    shown = []
+    for e in entries:
+        said = f"{e['name']} ({e['clients']:,} people, {e['rounds']} rounds of {e['cohort']}), supplement "
+        shown.append(f"{said}{e['supplement']}, capacity {e['capacity']:,}:")
+        rows = [["unigrams", "top-1", "OOV rate", "published: top-1", "published: OOV rate"]]
+        for key in sorted(e["table1"], key=lambda k: -1.0 if k == "baseline" else float(k)):
+            row = e["table1"][key]
+            base = key == "baseline"
+            ours = [_percent(row[w]) if base else _change(row, w) for w in ("top1", "oov")]
+            name = key if base else f"λ = {key.replace('inf', '∞')}"
+            rows.append([name, *ours, *PUBLISHED.get(key, ("", ""))])
+        shown.append(table(rows))
+    return "\n\n".join(
+        [*shown, f"Changes relative to the baseline, 95 % over people. {source(entries, 'ngram.json')}"]
+    )
+
+
+def _demo(entries: Sequence[Entry], sentences: int | None = None) -> list[Entry]:
+    """Models of the demo's network, of 100,000 n-grams."""
+    return [e for e in entries if e["name"] == DEMO and sentences in (None, e["sentences"])]
+
+
+def topologies(entries: Sequence[Entry], sentences: int = 20_000) -> str:
+    """Algorithm 1's four models of one network, and what they are compared with."""
+    made = sorted(_demo(entries, sentences), key=lambda e: "eimr".index(e["topology"]))
+    rows = [["", "top-1", "top-3", "perplexity"]]
+    rows += [[f"A_{e['topology']}", *_figures(e["models"]["n-gram"])] for e in made]
+    others = [m for m in MODELS if m not in ("n-gram", "compact file")]
+    rows += [[MODELS[m], *_figures(made[-1]["models"][m])] for m in others]
+    return f"{table(rows)}\n\n{source(made, 'ngram.json')}"
+
+
+def sentences(entries: Sequence[Entry]) -> str:
+    """A_r by the number of sentences drawn."""
+    made = sorted((e for e in _demo(entries) if e["topology"] == "r"), key=lambda e: e["sentences"])
+    rows = [["sentences drawn", "top-1 of A_r", "top-3", "perplexity"]]
+    return table([*rows, *([f"{e['sentences']:,}", *_figures(e["models"]["n-gram"])] for e in made)])
+
+
+def real_text(entries: Sequence[Entry]) -> str:
+    """Models of people's text, beside Kneser-Ney on the supplement alone and on the collected text."""
+    made = [e for e in entries if e["name"] != DEMO]
+    if not made:
+        return "Not measured yet."
+    header = ["people, network", "model", "n-grams", "top-1", "top-3", "perplexity", "log-lik. / sentence"]
+    rows = [[*header, "top-1 against Kneser-Ney of the supplement", "against that of the collected text"]]
+    for e in made:
+        for key, words in MODELS.items():
+            if key not in e["models"]:
+                continue
+            f = e["models"][key]
+            half = f" ± {100 * f['ci95_top1']:.2f}" if f.get("ci95_top1") else ""
+            top1 = f"{100 * f['top1']:.2f}{half} %"
+            others = [e["models"].get(f"Kneser-Ney, {o}") for o in ("supplement", "collected text")]
+            against = [
+                f"{100 * (f['top1'] / o['top1'] - 1):+.1f} %".replace("-", "−") if o and o is not f else ""
+                for o in others
+            ]
+            size = f"{e['ngrams']:,}" if key == "n-gram" else ""
+            cells = [
+                words.format(**e),
+                size,
+                top1,
+                *_figures(f)[1:],
+                f"{f['sll']:.2f}".replace("-", "−"),
+                *against,
+            ]
+            rows.append([_which(e) if key == "network" else "", *cells])
+    return f"{table(rows)}\n\n{source(made, 'ngram.json')}"
+
+
+def _which(entry: Entry) -> str:
+    beside = f"supplement {entry['supplement']}, " if entry["supplement"] else ""
+    cased = ", with capitals" if entry["cased"] else ""
+    return f"{entry['name']} ({beside}{entry['sentences']:,} sentences, {entry['vocabulary']:,} words{cased})"
+
+
+def casing(found: Entry) -> str:
+    """Casing accuracy; the best of a column is bold."""
+    corpora = found["corpora"]
+    best = [max(row["accuracy"][i] for row in found["rows"]) for i in range(len(corpora))]
+
+    def cell(value: float, most: float) -> str:
+        return f"**{_percent(value)}**" if value == most else _percent(value)
+
+    rows = [[row["what"], *map(cell, row["accuracy"], best)] for row in found["rows"]]
+    return table([["", *corpora], *rows])
+
+
+def inventory(found: Entry) -> str:
+    """What the departure from sentencepiece's own way is worth."""
+    rows = [["", "pieces per word", "log p of a word under the piece unigrams"]]
+    return table(
+        [
+            *rows,
+            *(
+                [r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")]
+                for r in found["rows"]
+            ),
+        ]
+    )
+
+
+def _of_demo(entries: Sequence[Entry]) -> Entry:
+    return next(e for e in _demo(entries, 20_000) if e["topology"] == "r")
+
+
+def files(entries: Sequence[Entry]) -> str:
+    """The files of a distilled model, with their sizes."""
+    e = _of_demo(entries)
+    size = {name: f"{n:,}" for name, n in e["bytes"].items()}
+    return table(
+        [
+            ["file", "who reads it", "what is in it", f"bytes, {e['ngrams']:,} n-grams"],
+            ["`model.tacit`", "Tacit; a phone, mapped and not parsed", "all of the model, a byte for each weight",
+             size["model.tacit"]],
+            ["`model.arpa`", "KenLM, and other toolkits that read ARPA", "all of the model, 12 digits",
+             size["model.arpa"]],
+            ["`model.fst.txt`, `model.syms`", "OpenFst", "the automaton, an arc a line; its symbols",
+             f"{size['model.fst.txt']} and {size['model.syms']}"],
+            ["`words.combined`", "AOSP's dictionary compiler", "words, and bigrams after them", size["words.combined"]],
+            ["`summary.json`", "people, reports", "size, figures, latency", ""],
+        ]
+    )  # fmt: skip
+
+
+def printed(entries: Sequence[Entry]) -> str:
+    """What the command prints."""
+    e = _of_demo(entries)
+    width = max(map(len, e["models"]))
+    order = ("network", "n-gram", "compact file", "Kneser-Ney, supplement", "Kneser-Ney, collected text")
+    lines = [f"{'':{width}}   top-1   top-3  perplexity"]
+    for m in order:
+        f = e["models"][m]
+        lines.append(f"{m:<{width}}  {f['top1']:.2%}  {f['top3']:.2%}  {f['perplexity']:>10.1f}")
+    size, asked = e["bytes"]["model.tacit"] / 1e6, e["latency_us"]["p50"]
+    lines.append(f"{e['ngrams']:,} n-grams, {size:.2f} MB, three suggestions in {asked:.0f} µs")
+    return "\n".join(["```", *lines, "```", f"(`{e['command']}`, {e['machine']}, {e['date']}.)"])
