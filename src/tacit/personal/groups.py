@@ -22,6 +22,7 @@ from tacit.models.base import LanguageModel, Params
 from tacit.text.packed import Rows
 
 _ON_CPU = 8  # people a device takes in one call, one after another
+_SIDE_BY_SIDE = 128  # people a device takes at once: more fill it no better, and all wait for the longest
 
 
 class Batches(NamedTuple):
@@ -84,12 +85,12 @@ def exam_cells() -> int:
 
 
 def together(model: LanguageModel, params: Params, readings: int = 1, executor: Executor = "auto") -> int:
-    """How many people go through the program in one call: on an accelerator as many as memory holds."""
+    """How many people go through the program in one call: on an accelerator as memory holds."""
     if choose_executor(executor) != "vmap":
         return _ON_CPU * len(devices())
     words = model.output(params)[0].shape[0]
     each = 4 * (6 * trees.size(params) + (3 + 2 * readings) * exam_cells() * words)
-    return max(1, memory_mb(0) * 2**20 // each) * len(devices())
+    return min(_SIDE_BY_SIDE, max(1, memory_mb(0) * 2**20 // each)) * len(devices())
 
 
 def in_groups(
