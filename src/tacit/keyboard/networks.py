@@ -1,0 +1,60 @@
+"""Networks as sources of suggestions: a run's own model, and a person's that `tacit personalize` left there.
+
+The whole context is read anew for each question, padded to one of a few lengths so that few programs are compiled. A
+model over word-pieces suggests words of one piece, as everywhere in Tacit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import personal_models, runs
+from tacit.keyboard.sources import DenseSource, dense
+from tacit.personal.mixing import ALONE, Memory, mixture
+from tacit.personal.tuning import personal_model
+from tacit.text.packed import bucket
+from tacit.text.pieces import MARKER
+from tacit.text.vocabulary import EOS, SPECIALS, UNK
+
+Floats = NDArray[np.float64]
+
+_RECENT = 30  # words read, where the run says no limit
+
+
+def of_run(run: runs.Run, user: str | None = None) -> DenseSource:
+    """A source from a run's network; with `user`, from that person's."""
+    own = personal_models.load(run, user) if user is not None else None
+    if own is None or own.mix == ALONE:
+        params, read = (own.params if own else run.params), None
+    else:
+        params, read = own.params, mixture(run.model, (own.mix,))
+    memory = own.memory if own else None
+    nothing = Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))
+
+    @jax.jit
+    def scores(tokens: Any, place: Any) -> Any:
+        if read is None:
+            return personal_model(run.model)(run.params, params, None, tokens)[0, 0, place]
+        return read(run.params, params, memory or nothing, tokens)[0, 0, place]
+
+    recent = run.config.text.max_words or _RECENT
+
+    def forward(context: list[str]) -> Floats:
+        ids = run.encoder.encode(context[-recent:])
+        ids = ids[ids != EOS]
+        padded = np.zeros((1, bucket(len(ids))), np.int32)
+        padded[0, : len(ids)] = ids
+        found = np.asarray(scores(padded, len(ids) - 1), np.float64)
+        highest = found.max()
+        return found - (highest + np.log(np.exp(found - highest).sum()))
+
+    words = list(run.vocabulary.words)
+    if run.spelling is None:
+        return dense(words, forward)
+    whole = [i for i in np.flatnonzero(run.spelling.pieces.whole).tolist() if i > UNK]
+    columns = [*range(len(SPECIALS)), *whole]
+    return dense([*SPECIALS, *(words[i].removesuffix(MARKER) for i in whole)], forward, columns)

@@ -1,0 +1,160 @@
+"""Taps: the search against every alignment of every word, and what must and must not be corrected."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from key_models import flat, model_of, talk, taps_of
+
+from tacit.errors import TacitError
+from tacit.keyboard import taps
+from tacit.keyboard.layout import QWERTY, centre, spell
+from tacit.keyboard.lexicon import build
+from tacit.keyboard.parameters import Taps
+from tacit.ngram.automaton import log_probs
+
+LETTERS = st.sampled_from("aeqwsz'")
+WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=5), min_size=1, max_size=25, unique=True)
+POINTS = st.lists(st.tuples(st.floats(0, 4), st.floats(0, 6)), min_size=1, max_size=5)
+
+
+def cheapest(word: str, points: list[tuple[float, float]], rules: Taps) -> float:
+    """The least cost over all ways to have typed a word by these taps, each way tried."""
+
+    def tap(j: int, letter: str) -> float:
+        x, y = centre(letter)
+        return ((points[j][0] - x) / rules.sigma_x) ** 2 / 2 + ((points[j][1] - y) / rules.sigma_y) ** 2 / 2
+
+    def rest(i: int, j: int) -> float:
+        ways = [0.0] if i == len(word) and j == len(points) else []
+        if i < len(word):
+            ways.append((rules.apostrophe if word[i] == "'" else rules.omission) + rest(i + 1, j))
+        if j < len(points):
+            ways.append(rules.insertion + rest(i, j + 1))
+        if i < len(word) and j < len(points):
+            ways.append(tap(j, word[i]) + rest(i + 1, j + 1))
+        if i + 1 < len(word) and j + 1 < len(points):
+            ways.append(rules.transposition + tap(j, word[i + 1]) + tap(j + 1, word[i]) + rest(i + 2, j + 2))
+        return min(ways)
+
+    rest = cache(rest)
+    return rest(0, 0)
+
+
+@given(WORDS, POINTS, st.sampled_from([0.0, 3.0, 8.0, 17.0]), st.sampled_from([(1, 4), (4.6, 0.5), (2, 2)]))
+@settings(max_examples=150)
+def test_the_search_finds_what_brute_force_finds(words, points, beam, slips):
+    rules = Taps(beam=beam, omission=slips[0], transposition=slips[1])
+    lexicon = build(words, range(len(words)))
+    found = taps.search(lexicon, taps.points(points), rules)
+    low = sum(
+        min(
+            rules.insertion,
+            *(cheapest(c, [p], rules._replace(omission=1e9, apostrophe=1e9)) for c in QWERTY.letters),
+        )
+        for p in points
+    )
+    wanted = {w: cheapest(w, points, rules) - low for w in words}
+    got = dict(zip((lexicon.spellings[i] for i in found.words), found.costs, strict=True))
+    for word, cost in wanted.items():
+        if abs(cost - beam) > 1e-6:
+            assert (word in got) == (cost < beam)
+        if word in got:
+            assert got[word] == pytest.approx(cost, abs=1e-9)
+    assert set(got) <= set(wanted)
+
+
+def test_words_of_one_spelling_are_all_found():
+    lexicon = build(["cafe", "café", "Cafe", "cab"], [10, 11, 12, 13])
+    found = taps.search(lexicon, taps_of("cafe"))
+    assert sorted(lexicon.ids[found.words[found.costs == 0]].tolist()) == [10, 11, 12]
+
+
+def test_a_score_is_the_formula():
+    words, model = model_of()
+    asked = talk()
+    points = taps_of("cat") + np.array([(0.1, 0.2), (-0.1, 0.1), (-0.45, 0.0)])
+    found = asked.correct("the", points, k=50)
+    ids = words.encode(["the"]).astype(np.int64)
+    state = model.topology.states_along(ids, np.array([0, len(ids)]))[-1:]
+    rules = asked.parameters.taps
+    low = sum(
+        min(cheapest(c, [p], rules._replace(omission=1e9)) for c in QWERTY.letters) for p in points.tolist()
+    )
+    assert {"cat", "car", "sat"} <= {c.word for c in found.words}
+    for c in found.words:
+        log_p = log_probs(model, state, np.array([words.index[c.word.lower()]]))[0]
+        cost = cheapest(spell(c.word), points.tolist(), rules) - low
+        assert (c.p, c.cost, c.score) == pytest.approx((math.exp(log_p), cost, -cost + log_p))
+    assert [c.score for c in found.words] == sorted((c.score for c in found.words), reverse=True)
+
+
+@given(st.data())
+def test_clean_taps_give_the_word_itself(data):
+    asked = talk()
+    word = data.draw(st.sampled_from(sorted(asked.lexicon.spellings)))
+    context = data.draw(st.lists(st.sampled_from([*asked.lexicon.spellings, ",", "😀"]), max_size=3))
+    shift = np.array(data.draw(st.lists(st.floats(-0.2, 0.2), min_size=2, max_size=2)))
+    found = asked.correct(context, taps_of(word) + shift)
+    assert found.known and found.clear and found.best.lower() == word
+
+
+@pytest.mark.parametrize("name", ["bjorn", "nkechi", "cato", "varpu", "xiu", "tho", "zoe"])
+def test_a_name_that_is_typed_clearly_stays(name):
+    found = talk().correct("i know", taps_of(name), typed=name.capitalize())
+    assert (found.best, found.known, found.clear) == (name.capitalize(), False, True)
+
+
+def test_a_known_word_that_is_typed_clearly_stays_whatever_is_likelier():
+    asked = talk(30 * "they drove the car\n" + "a cat")
+    found = asked.correct("they drove the", taps_of("cat"))
+    assert found.words[0].word == "car" and found.best == "cat"
+    blurred = asked.correct("they drove the", taps_of("cat") + np.array([(0, 0), (0, 0), (0, 0.45)]))
+    assert blurred.best == "car" and not blurred.clear
+
+
+def test_slips_are_corrected_where_the_word_is_likely():
+    asked = talk()
+    assert asked.correct("the best", taps_of("vlaue"), typed="vlaue").best == "value"  # swapped
+    assert asked.correct("good value for", taps_of("mony")).best == "money"  # one missing
+    assert asked.correct("good value for", taps_of("moneyy")).best == "money"  # one too many
+    assert asked.correct("i", taps_of("dont")).best == "don't"
+    assert asked.correct("i", taps_of("don't")).best == "don't"
+
+
+def test_the_context_decides_between_neighbours():
+    between = taps_of("car")
+    between[2] = (np.array(centre("r")) + centre("t")) / 2
+    asked = talk()
+    assert asked.correct("they drove the", between).best == "car"
+    assert asked.correct("from the", between).best == "cat"
+
+
+def test_the_shift_key_is_respected():
+    asked, points = talk(), taps_of("vlaue")
+    for typed, wanted in (("vlaue", "value"), ("Vlaue", "Value"), ("VLAUE", "VALUE")):
+        assert asked.correct("the best", points, typed=typed).best == wanted
+    assert asked.correct("", taps_of("good")).best == "Good"  # a sentence starts, and nobody said otherwise
+    assert asked.correct("", taps_of("good"), typed="good").best == "good"
+    assert asked.correct("well", taps_of("i"), typed="i").best == "I"
+
+
+def test_nothing_typed_and_far_too_much():
+    asked = talk()
+    assert asked.correct("the", []) == ("", "", False, True, [])
+    long = "a" * 60
+    assert asked.correct("the", taps_of(long)).best == long
+    far = asked.correct("the", [(1e300, -1e300)] * 3)
+    assert not far.clear and far.literal == "ppp"
+    assert flat([]).correct("", taps_of("hm")).best == "Hm"
+
+
+@pytest.mark.parametrize("taps_", [[1, 2, 3], [(1,)], [(1, math.nan)], ["ab"], [[(1, 2)]], [(1, 2, 3, 4)]])
+def test_what_is_no_tap_is_refused(taps_):
+    with pytest.raises(TacitError, match="taps are not points; give numbers"):
+        talk().correct("", taps_)
