@@ -1,4 +1,7 @@
-"""Scoring and asking a finished run, or an n-gram file: what `tacit evaluate` and `tacit predict` do."""
+"""Scoring and asking a finished run, or a model file: what `tacit evaluate` and `tacit predict` do.
+
+A file is an n-gram model (compact or ARPA) or an 8-bit network of `tacit export`; its first bytes say which.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from tacit import runs
 from tacit.errors import TacitError
 from tacit.federated.evaluation import scorer, suggest, summary
+from tacit.keyboard import network8, network8_suggest
 from tacit.ngram import baseline, compact, load
 from tacit.ngram.automaton import log_probs
 from tacit.ngram.compact_suggest import next_words
@@ -57,9 +61,11 @@ def _same(corpus: str, own: str) -> bool:
 
 
 def _evaluate_file(path: Path, corpus: str | None, data: Path | None, watch: Watch) -> dict[str, Any]:
-    """Metrics of an n-gram file; a model without capitals reads text without capitals."""
+    """Metrics of a model file; a model without capitals reads text without capitals."""
     if corpus is None:
         raise TacitError(f"{path} is a file, which has no held-out text of its own; give --corpus")
+    if network8.is_network8(path):
+        return _evaluate_network8(path, corpus, data, watch)
     words, model = load.read(path)
     case: Literal["keep", "lower"] = "keep" if load.cased(words) else "lower"
     config = TextConfig(corpus=corpus, case=case)
@@ -67,8 +73,22 @@ def _evaluate_file(path: Path, corpus: str | None, data: Path | None, watch: Wat
     return {"text": corpus, **summary(baseline.score(model, text), text)}
 
 
+def _evaluate_network8(path: Path, corpus: str, data: Path | None, watch: Watch) -> dict[str, Any]:
+    from tacit.keyboard.network8_writer import as_model  # not needed for n-grams
+
+    stored = network8.open(path)
+    model, params = as_model(stored)
+    config = TextConfig(corpus=corpus, case=stored.facts["case"])
+    text = whole_corpus(config, TypistsConfig(), stored.vocabulary, data, watch)
+    return {"text": corpus, **summary(scorer(model)(params, text), text)}
+
+
 def _predict_from(path: Path, text: str, k: int) -> list[tuple[str, float]]:
-    """The next words from an n-gram file; of a compact one in the way of a phone, without reading all of it."""
+    """The next words from a file; of a compact one or an 8-bit network in the way of a phone."""
+    if network8.is_network8(path):
+        network = network8.open(path)
+        typed = [w if network.id(w) != UNK else w.lower() for w in tokenize(text)]
+        return network8_suggest.next_words(network, typed, k)
     if load.is_compact(path):
         stored = compact.open(path)
         return next_words(stored, [w if stored.id(w) != UNK else w.lower() for w in tokenize(text)], k)

@@ -1,0 +1,66 @@
+"""What five models are worth to people who type: paper 5's n-gram, server and federated network, and what phones load.
+
+    python benchmarks/keyboard_measures.py RUN CENTRAL > keyboard.json
+    python tools/measured_keyboard.py add-measures keyboard.json
+
+RUN is a federated run, as `make demo` leaves it, with its n-gram; CENTRAL the same network trained on the pooled text.
+The Kneser-Ney 5-gram of the pooled text is made here. All are measured on RUN's held-out people.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tacit import evaluate, export, keyboard_report, runs
+from tacit.demo import fit_ngram
+from tacit.ngram import compact_writer
+from tacit.ngram.automaton import from_kneser_ney
+from tacit.text.prepare import prepare
+
+KEPT = ("people", "messages", "words", "characters", "keys", "tapped", "glided", "runtime", "model_bytes")
+
+
+def kept(found: dict[str, Any]) -> dict[str, Any]:
+    """Figures, without whose they are."""
+    numbers = {k: round(found[k], 5) for k in found["ci95"]}
+    halves = {k: round(v, 5) for k, v in found["ci95"].items()}
+    spread = {k: {q: round(v, 4) for q, v in some.items()} for k, some in found["by_person"].items()}
+    rest = {k: found[k] for k in KEPT}
+    return {**numbers, "ci95": halves, "by_person": spread, "latency_ms": found["latency_ms"], **rest}
+
+
+def main() -> None:
+    run, central = map(Path, sys.argv[1:3])
+    config = runs.read_config(run)
+    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        pooled, small = Path(folder) / "pooled.tacit", Path(folder) / "network.tacit"
+        fitted, figures = fit_ngram(ready, order=5)
+        compact_writer.write(pooled, ready.vocabulary, from_kneser_ney(fitted), name="pooled text")
+        export.carry_out(run, small, people=0)
+        models = {
+            "n-gram": pooled,
+            "server": central,
+            "federated": run,
+            "federated, 8 bits": small,
+            "federated, 3-gram": run / "ngram" / "model.tacit",
+        }
+        found = {}
+        for name, path in models.items():
+            print(name, file=sys.stderr)
+            found[name] = kept(keyboard_report.measure(path, held_out=run))
+    caches = {"n-gram": figures["seen"]}
+    caches |= {
+        name: evaluate.evaluate(path)["seen"] for name, path in (("server", central), ("federated", run))
+    }
+    later = {name: [round(c["top1"], 5), round(c["ci95"]["top1"], 5)] for name, c in caches.items()}
+    print(json.dumps({"models": found, "caches": later, "cores": os.cpu_count()}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The 8-bit network: bytes, milliseconds a word on one core, and of trained runs the recall that rounding loses.
+
+    export OPENBLAS_NUM_THREADS=1                 # numpy's products in one thread
+    python benchmarks/network8.py                 # Gboard's network of 10,000 words, weights as they are drawn
+    python benchmarks/network8.py RUN [RUN …]     # and trained runs, on their held-out people
+
+Prints a JSON line for each network. The process is kept on one core while it is timed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit import export
+from tacit.keyboard import network8, network8_suggest, network8_writer
+from tacit.models import ARCHITECTURES, count_parameters, language_model
+from tacit.runs import read_config
+from tacit.text.vocabulary import SPECIALS, Vocabulary
+
+WORDS, TIMED, CONTEXT = 10_000, 1000, 30
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(every)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+
+
+def quantiles(call: Callable[[int], Any], times: int) -> dict[str, float]:
+    """Milliseconds; calls are numbered, the first few are not counted."""
+    found = []
+    for i in range(times + 5):
+        began = time.perf_counter()
+        call(i)
+        found.append(1e3 * (time.perf_counter() - began))
+    return {f"p{q}": round(float(np.percentile(found[5:], q)), 3) for q in (50, 95, 99)}
+
+
+def speed(path: Path) -> dict[str, Any]:
+    """Opening, one word further with three suggestions, a letter more, and a whole context read anew."""
+    stored = network8.open(path)
+    ids = np.random.default_rng(0).integers(len(SPECIALS), len(stored.words), TIMED + 5)
+    held = [network8_suggest.state_after(stored, [])]
+    context = [stored.words[i] for i in ids[:CONTEXT]]
+    log_p = network8_suggest.log_probs(stored, held[0])[0]
+
+    def further(i: int) -> None:
+        held[0] = network8_suggest.step(stored, held[0], ids[i : i + 1])
+        network8_suggest.best(network8_suggest.log_probs(stored, held[0])[0])
+
+    def letter(i: int) -> None:
+        network8_suggest.best(log_p, 3, *stored.starting(stored.words[ids[i]][:1]))
+
+    with one_core():
+        return {
+            "bytes": stored.size,
+            "vocabulary": len(stored.words),
+            "open_ms": quantiles(lambda i: network8.open(path), 20)["p50"],
+            "word_ms": quantiles(further, TIMED),
+            "letter_ms": quantiles(letter, TIMED),
+            "context_ms": quantiles(lambda i: network8_suggest.next_words(stored, context), 50),
+        }
+
+
+def drawn(folder: Path) -> dict[str, Any]:
+    """Gboard's network with weights as training begins; words of random syllables."""
+    draw = np.random.default_rng(0)
+    syllables = [c + v + e for c in "bcdfghjklmnprstvwz" for v in "aeiou" for e in ("", "n", "r", "s", "t")]
+    words: dict[str, None] = {}
+    while len(words) < WORDS - len(SPECIALS):
+        words["".join(draw.choice(syllables, draw.integers(1, 5)))] = None
+    config = ARCHITECTURES["gboard"]
+    params = language_model(config, WORDS).init(jax.random.key(0))
+    known = Vocabulary((*SPECIALS, *words))
+    network8_writer.write(folder / "drawn.tacit", known, config, params, name="drawn", max_words=CONTEXT)
+    return {
+        "network": "gboard, not trained",
+        "parameters": count_parameters(params),
+        **speed(folder / "drawn.tacit"),
+    }
+
+
+def trained(run: Path, folder: Path) -> dict[str, Any]:
+    """A run's network, before and after."""
+    config, file = read_config(run), folder / "run.tacit"
+    found = export.carry_out(run, file, people=1000)
+    before, after = found["models"].values()
+    return {
+        "network": f"{config.model.kind} {config.model.hidden}, embedding {config.model.embedding}, "
+        f"{config.training.mode} training",
+        "parameters": found["parameters"],
+        **speed(file),
+        **{k: before[k] for k in ("people", "words")},
+        **{k: [round(before[k], 5), round(after[k], 5)] for k in ("top1", "top3", "perplexity")},
+        "top1_lost": round(1 - after["top1"] / before["top1"], 5),
+        "top3_lost": round(1 - after["top3"] / before["top3"], 5),
+    }
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(drawn(Path(folder))), flush=True)
+        for run in sys.argv[1:]:
+            print(json.dumps(trained(Path(run), Path(folder))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The command `tacit export`: a run's network as a file of 8 bits a weight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.output import DataOption, JsonOption, print_json, print_table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file to the program."""
+    app.command("export")(export)
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file (default: RUN/network.tacit).")
+    ] = None,
+    people: Annotated[
+        int, typer.Option(help="Held-out people on whom both are measured; 0: none.", min=0)
+    ] = 20,
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a run's network in 8 bits a weight, for devices: numpy alone runs it.
+
+    Examples:
+
+      tacit export runs/first
+
+      tacit export runs/first --out network.tacit --people 0
+
+      tacit predict network.tacit "see you"
+    """
+    from tacit import cli
+    from tacit.export import carry_out
+    from tacit.progress import reading
+
+    cli._start_jax()
+    with reading() as watch:
+        found = carry_out(run, out or run / "network.tacit", people, data, watch)
+    if as_json:
+        print_json(found)
+        return
+    if "models" in found:
+        rows = [["", "top-1", "top-3", "perplexity"]]
+        rows += [
+            [name, f"{m['top1']:.2%}", f"{m['top3']:.2%}", f"{m['perplexity']:.1f}"]
+            for name, m in found["models"].items()
+        ]
+        print_table(rows)
+    typer.echo(
+        f"{found['parameters']:,} parameters, {found['bytes'] / 1e6:.2f} MB, a word further in "
+        f"{found['latency_ms']['p50']:.2f} ms (99 %: {found['latency_ms']['p99']:.2f} ms)"
+    )
+    typer.echo(found["file"])

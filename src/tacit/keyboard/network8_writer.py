@@ -1,0 +1,156 @@
+"""A run's network as an 8-bit file, and back to parameters; the file's layout is told in network8.py, which reads it.
+
+A row's scale is its greatest weight / 127, rounded up to one of 256 scales in geometric steps, so that it takes a
+byte. The codes are the weights over that very scale, rounded: no weight is off by more than half a scale. Biases,
+gains and shifts, which are few, are float16. Only weights are rounded; what flows through the network is float32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import __version__
+from tacit.errors import TacitError
+from tacit.files import tree_names, write_atomic
+from tacit.keyboard.network8 import (
+    HEADER,
+    MAGIC,
+    MOST,
+    RANGE,
+    SECTION,
+    VERSION,
+    Architecture,
+    Network8,
+    scales,
+    shapes,
+)
+from tacit.models import LanguageModel, ModelConfig, language_model
+from tacit.models.base import Params
+from tacit.ngram.compact_writer import by_bytes
+from tacit.text.vocabulary import SPECIALS, Vocabulary
+
+_WIDEST = 1e4  # the greatest scale of a matrix over the least: a step of it is then at most 3.7 %
+
+
+def write(
+    path: Path,
+    words: Vocabulary,
+    config: ModelConfig,
+    params: Params,
+    *,
+    name: str,
+    source: str = "",
+    case: str = "lower",
+    max_words: int = 0,
+) -> int:
+    """Write a network and return the file's length. Equal models give equal bytes: no date, no path."""
+    if len(words) <= len(SPECIALS):
+        raise TacitError(f"{path}: the model is empty; it needs a word beside {', '.join(SPECIALS)}")
+    table = dataclasses.asdict(config)
+    architecture = Architecture(**{field: table[field] for field in Architecture._fields})
+    ordered, ids = by_bytes(words)
+    facts = {
+        "name": name,
+        "source": source,
+        "case": case,
+        "max_words": max_words,
+        "created_by": f"tacit {__version__}",
+        "vocabulary": len(words),
+        "model": architecture._asdict(),
+    }
+    sections: dict[str, bytes] = {
+        "meta": json.dumps(facts, sort_keys=True, ensure_ascii=False).encode(),
+        "words": zlib.compress("".join(f"{word}\n" for word in ordered[len(SPECIALS) :]).encode(), 9),
+    }
+    leaves = dict(zip(tree_names(params), map(np.asarray, jax.tree.leaves(params)), strict=True))
+    for leaf, shape in shapes(architecture, len(words)):
+        value = leaves[leaf]
+        if len(shape) == 1:
+            ordered_value = value[np.argsort(ids)] if leaf == "output_bias" else value.ravel()
+            sections[leaf] = _half(path, leaf, ordered_value)
+            continue
+        # [words, …], or [groups, inputs, outputs] by rows of outputs
+        by_word = leaf in ("embedding", "output")
+        value = value[np.argsort(ids)] if by_word else value.swapaxes(-1, -2).reshape(shape)
+        codes, low, high, rows = quantise(value)
+        sections[leaf] = codes.tobytes()
+        sections[f"{leaf}.scale"] = RANGE.pack(low, high) + rows.tobytes()
+    data = _assemble(sections)
+    write_atomic(path, data)
+    return len(data)
+
+
+def quantise(
+    weights: NDArray[np.floating],
+) -> tuple[NDArray[np.int8], float, float, NDArray[np.uint8]]:
+    """A matrix [outputs, inputs] in 8 bits: its codes, the least and the greatest scale, and each row's, [outputs].
+
+    >>> codes, low, high, rows = quantise(np.array([[127.0, -63.5], [0.5, 0.25]]))
+    >>> codes.tolist(), high
+    ([[127, -64], [127, 64]], 1.0)
+    """
+    peak = np.abs(weights).max(1).astype(np.float64)
+    high = float(np.float32(peak.max() / MOST)) or 1.0
+    positive = peak[peak > 0]
+    low = (
+        float(np.float32(max(positive.min(initial=np.inf) / MOST, high / _WIDEST))) if len(positive) else high
+    )
+    spread = np.log(high / low)
+    wanted = np.log(np.maximum(peak / MOST, low) / low)
+    steps = np.ceil(255 * wanted / spread - 1e-3) if spread > 0 else np.zeros(len(peak))
+    rows = np.clip(steps, 0, 255).astype(np.uint8)
+    scale = scales(low, high, rows).astype(np.float64)
+    codes = np.clip(np.rint(weights / scale[:, None]), -MOST, MOST).astype(np.int8)
+    return codes, low, high, rows
+
+
+def _half(path: Path, name: str, values: NDArray[np.floating]) -> bytes:
+    if values.size and float(np.abs(values).max()) > float(np.finfo(np.float16).max):
+        raise TacitError(f"{path}: '{name}' has numbers above 65,504, too great for this file; train again")
+    return values.astype("<f2").tobytes()
+
+
+def _assemble(sections: dict[str, bytes]) -> bytes:
+    """Header, table and sections, each at a multiple of 8."""
+    begin = HEADER.size + len(sections) * SECTION.size
+    begin += -begin % 8
+    head_room = begin - HEADER.size - len(sections) * SECTION.size
+    table, parts = b"", [bytes(head_room)]
+    for name, content in sections.items():
+        table += SECTION.pack(name.encode(), begin, len(content))
+        parts.append(content + bytes(-len(content) % 8))
+        begin += len(parts[-1])
+    body = table + b"".join(parts)
+    if HEADER.size + len(body) >= 1 << 32:
+        raise TacitError("a network of 4 GB and more does not fit this file; choose a smaller model")
+    head = HEADER.pack(MAGIC, VERSION, len(sections), HEADER.size + len(body), 0)[:-4]
+    return head + struct.pack("<I", zlib.crc32(body, zlib.crc32(head))) + body
+
+
+def as_model(stored: Network8) -> tuple[LanguageModel, Params]:
+    """The same network for JAX, with the file's ids: what an evaluation of much text runs."""
+    a = stored.architecture
+    config = ModelConfig(**a._asdict())
+    model = language_model(config, len(stored.words))
+    like = jax.eval_shape(model.init, jax.random.key(0))
+    found: list[Any] = []
+    for leaf, shape in zip(tree_names(like), jax.tree.leaves(like), strict=True):
+        if leaf in stored.vectors:
+            value = stored.vectors[leaf].reshape(shape.shape)
+        elif leaf in ("embedding", "output"):
+            value = stored.matrices[leaf].floats()
+        else:
+            turned = (*shape.shape[:-2], shape.shape[-1], shape.shape[-2])
+            value = stored.matrices[leaf].floats().reshape(turned).swapaxes(-1, -2)
+        found.append(jnp.asarray(np.ascontiguousarray(value)))
+    return model, jax.tree.unflatten(jax.tree.structure(like), found)
