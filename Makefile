@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-experiments lint clean
+.PHONY: demo test test-experiments lint browser clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Tacit needs Python 3.11 or newer")'
@@ -27,7 +27,15 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# Chromium and node, for the tests of the page: with apt-get where this user may; where not, those tests are skipped
+APT := $(shell [ "$$(id -u)" = 0 ] && echo apt-get || echo sudo -n apt-get)
+browser:
+	@have() { for name in "$$@"; do command -v $$name >/dev/null 2>&1 && return; done; return 1; }; \
+	{ have chromium chromium-browser google-chrome && have node; } \
+		|| { $(APT) update && $(APT) install -y chromium nodejs; } >/dev/null 2>&1 \
+		|| echo 'Chromium or node could not be installed (apt-get, as root or by sudo): tests of the page are skipped'
+
+test: lint browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-experiments: $(VENV)/.ready-dev

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tacit import __version__, cli_experiments, cli_personal
+from tacit import __version__, cli_experiments, cli_export, cli_keyboard, cli_personal
 from tacit.cli_data import data
 from tacit.cli_ngram import register
 from tacit.errors import TacitError
@@ -33,6 +33,8 @@ app.add_typer(data, name="data")
 register(app)
 cli_experiments.register(app)
 cli_personal.register(app)
+cli_keyboard.register(app)
+cli_export.register(app)
 
 CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
@@ -120,13 +122,32 @@ def train(
 @app.command()
 def evaluate(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or an n-gram file (.tacit, .arpa).")
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
     ],
     corpus: CorpusOption = None,
+    keyboard: Annotated[
+        bool,
+        typer.Option(
+            "--keyboard", help="What it is worth to a typist: keys saved, taps and glides, latency."
+        ),
+    ] = False,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="With --keyboard: the people held out of this run (for a file)."),
+    ] = None,
+    people: Annotated[int | None, typer.Option(help="With --keyboard: most people (all).", min=1)] = None,
+    messages: Annotated[
+        int | None, typer.Option(help="With --keyboard: most messages of each (50); 0: all.", min=0)
+    ] = None,
+    noisy: Annotated[
+        int | None,
+        typer.Option(help="With --keyboard: words that are tapped and glided (1000); 0: none.", min=0),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="With --keyboard: seed of the noise (0).", min=0)] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Score a run's best model, or an n-gram file: on its own held-out part, or on all of another corpus.
+    """Score a run's best model, or a model file: on its own held-out part, or on all of another corpus.
 
     Examples:
 
@@ -135,11 +156,34 @@ def evaluate(
       tacit evaluate runs/first --corpus messages.jsonl --json
 
       tacit evaluate runs/first/ngram/model.tacit --corpus nus-sms
+
+      tacit evaluate runs/first --keyboard --people 10
+
+      tacit evaluate network.tacit --keyboard --held-out runs/first
     """
     from tacit.evaluate import evaluate as score
     from tacit.progress import reading
 
     _start_jax()
+    if held_out and not keyboard:
+        raise TacitError("--held-out is for --keyboard; add that or leave it out")
+    given = {"people": people, "messages": messages, "noisy": noisy, "seed": seed}
+    asked = {name: value for name, value in given.items() if value is not None}
+    if keyboard:
+        from tacit import keyboard_report
+
+        options = keyboard_report.KeyboardOptions(**asked)
+        with reading() as watch:
+            typed = keyboard_report.measure(run, corpus, options, data, watch, held_out)
+        if as_json:
+            print_json(typed)
+            return
+        print_table(keyboard_report.table(typed))
+        for line in keyboard_report.facts(typed):
+            typer.echo(line)
+        return
+    for name in asked:
+        raise TacitError(f"--{name} is for --keyboard; add that or leave it out")
     with reading() as watch:
         found = score(run, corpus, data, watch)
     if as_json:
@@ -192,7 +236,7 @@ def compare(
 @app.command()
 def predict(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or an n-gram file (.tacit, .arpa).")
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
     ],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What has been typed so far.")],
     k: Annotated[int, typer.Option("--k", help="How many words.", min=1)] = 3,
@@ -304,6 +348,7 @@ def demo(
 
     _start_jax()
     typer.echo(str(show(out, tuple(set_ or ()))))
+    typer.echo(f"to type on it: tacit serve {out}")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,145 @@
+"""The keyboard page in a real browser: how fast it is, how large, and what it asks the network for.
+
+Headless Chromium, driven by Playwright, opens the page of a run five times and then presses 500 keys of the built-in
+typists' messages, in turn on a hardware keyboard and with a pointer on the page's own keys. Times are the browser's:
+
+    handled       from the time stamp of the key's event to the new suggestions in the document
+    painted       to the end of the frame that shows them; a frame lasts 16.7 ms
+    first usable  from the start of the navigation until the first key can be pressed, all models loaded
+
+    python benchmarks/page.py runs/demo
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tacit import serve
+from tacit.serve_models import find
+from tacit.text.typists import Typists, TypistsConfig
+
+KEYS, VISITS, PAUSE = 500, 5, 40  # milliseconds between keys: 25 a second, faster than anybody types
+NAMES = {" ": "Space", "'": "Apostrophe", ".": "Full stop", ",": "Comma", "\n": "Enter"}
+WATCH = """(() => {
+  window.times = {handled: [], painted: []};
+  let began = 0;
+  for (const kind of ['keydown', 'pointerup']) addEventListener(kind, e => (began = e.timeStamp), true);
+  addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
+    if (!began) return;
+    const start = began;
+    began = 0;
+    times.handled.push(performance.now() - start);
+    requestAnimationFrame(() => {
+      const after = new MessageChannel();
+      after.port1.onmessage = () => times.painted.push(performance.now() - start);
+      after.port2.postMessage(0);
+    });
+  }).observe(document.getElementById('latency'), {childList: true}));
+})()"""
+
+
+def script(count: int) -> str:
+    """What is typed: messages of typists whom no model was trained on, in lower case, with the keys there are."""
+    people, found = Typists(TypistsConfig(users=20, seed=99)), ""
+    for k in range(len(people)):
+        for message in people.messages(k):
+            kept = "".join(c for c in message.text.lower() if c in "abcdefghijklmnopqrstuvwxyz '.,")
+            found += kept.strip() + "\n"
+            if len(found) >= count:
+                return found[:count]
+    return found
+
+
+def usable(browser: Browser, address: str) -> float:
+    """Milliseconds until the page can be typed on, from nothing."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    found = page.evaluate("performance.getEntriesByName('tacit-ready')[0].startTime")
+    context.close()
+    return float(found)
+
+
+def press(page: Page, text: str) -> None:
+    """Every other key with a pointer in the middle of the page's key, the others on the hardware keyboard."""
+    board = page.get_by_role("group", name="Keys")
+    places = {}
+    for name in {*"abcdefghijklmnopqrstuvwxyz", *NAMES}:
+        box = board.get_by_role("button", name=NAMES.get(name, name), exact=True).bounding_box()
+        assert box is not None
+        places[name] = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for i, letter in enumerate(text):
+        if i % 2:
+            page.mouse.click(*places[letter])
+        else:
+            page.keyboard.press("Enter" if letter == "\n" else letter)
+        page.wait_for_timeout(PAUSE)
+    page.wait_for_timeout(200)
+
+
+def percentiles(times: list[float]) -> dict[str, float]:
+    return {f"p{p}": round(float(np.percentile(times, p)), 2) for p in (50, 95, 99)} | {
+        "most": round(max(times), 2)
+    }
+
+
+def measure(run: Path) -> dict[str, Any]:
+    models = find(run).models
+    files = serve.site(models)
+    server = serve.server(files)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = serve.address(server)
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        first = [usable(browser, address) for _ in range(VISITS)]
+        page = browser.new_page()
+        requests: list[str] = []
+        complaints: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.add_init_script(WATCH)
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        loaded = len(requests)
+        press(page, script(KEYS))
+        times = page.evaluate("times")
+        version = browser.version
+        browser.close()
+    server.shutdown()
+    assert len(times["handled"]) >= 0.99 * KEYS, f"{len(times['handled'])} of {KEYS} keys were seen"
+    return {
+        "chromium": version,
+        "keys": len(times["handled"]),
+        "handled_ms": percentiles(times["handled"]),
+        "painted_ms": percentiles(times["painted"]),
+        "first_usable_ms": {"median": round(statistics.median(first), 1), "most": round(max(first), 1)},
+        "page_bytes": sum(len(answer.body) for answer in serve.page_files().values()),
+        "model_bytes": {model.id: len(model.data) for model in models},
+        "requests_to_load": loaded,
+        "requests_after": len(requests) - loaded,
+        "console_errors": complaints,
+    }
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    given.add_argument("run", type=Path, nargs="?", default=Path("runs/demo"))
+    json.dump(measure(given.parse_args().run), sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()

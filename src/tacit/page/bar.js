@@ -1,0 +1,55 @@
+// What the three places of the bar hold.
+//
+// Between words: the three likeliest next words. Within a word that will be corrected on space: what was typed, in
+// quotation marks, the correction, and the likeliest completion. Within any other word: completions, and where they do
+// not fill the bar, words that may have been meant. Right after a glide: what else it may have been.
+
+/**
+ * One place of the bar. `chosen`: space would write it, or the glide has.
+ * @typedef {{word: string, label: string, chosen: boolean}} Offer
+ */
+
+/**
+ * @param {string} typed the word as it stands, "" between words
+ * @param {string[]} completions by falling probability
+ * @param {{best: string, words: string[]} | null} meant what was probably meant by the taps
+ * @returns {Offer[]}
+ */
+export function offers(typed, completions, meant) {
+  const plain = (/** @type {string} */ word) => ({ word, label: word, chosen: false });
+  if (!typed) return completions.slice(0, 3).map(plain);
+  const others = [...new Set([...completions, ...(meant?.words ?? [])])].filter((word) => word !== typed);
+  if (meant && meant.best !== typed) {
+    const rest = others.filter((word) => word !== meant.best);
+    return [
+      { word: typed, label: `“${typed}”`, chosen: false },
+      { word: meant.best, label: meant.best, chosen: true },
+      ...rest.slice(0, 1).map(plain),
+    ];
+  }
+  return others.slice(0, 3).map(plain);
+}
+
+/**
+ * After a glide: the words that it may have meant, the one that was written first.
+ * @param {string[]} words
+ * @returns {Offer[]}
+ */
+export function choices(words) {
+  return words.slice(0, 3).map((word, i) => ({ word, label: word, chosen: i === 0 }));
+}
+
+/**
+ * Draw them. The buttons stay the same ones, so that a finger or a screen reader on one is not lost.
+ * @param {HTMLButtonElement[]} buttons
+ * @param {Offer[]} found
+ */
+export function showOffers(buttons, found) {
+  buttons.forEach((button, i) => {
+    const offer = found[i];
+    const label = offer?.label ?? "";
+    if (button.textContent !== label) button.textContent = label;
+    button.disabled = !offer;
+    button.classList.toggle("chosen", offer?.chosen ?? false);
+  });
+}

@@ -1,0 +1,50 @@
+// Capitals of what is suggested: a port of `src/tacit/keyboard/capitals.py`.
+//
+// A model that knows capitals says how a word is written. One that does not writes all words small but for the English
+// I and its short forms. At the start of a sentence the first letter gets its capital: at the first word of a message,
+// not counting marks, and after a full stop, question mark or exclamation mark. Where a person has typed letters, these
+// decide instead: Th gives The, TH gives THE, th gives the or, if the model says so, a name.
+
+const END = /^(?:\.|[!?]+)$/;
+const DIGIT = /^\p{Nd}/u;
+const LOOK_BACK = 64; // tokens; a sentence that begins with more marks than this begins with none
+
+/**
+ * The word with a capital first letter, the rest as it is.
+ * @param {string} word
+ */
+export function capitalise(word) {
+  const [first = ""] = word;
+  const upper = first.toUpperCase();
+  return [...upper].length === 1 ? upper + word.slice(first.length) : word;
+}
+
+/** Whether a token is a word and not a mark, as `tacit.ngram.casing` tells them apart. @param {string} token */
+function isWord(token) {
+  return token === "<unk>" || token.toLowerCase() !== token.toUpperCase() || DIGIT.test(token);
+}
+
+/**
+ * Whether the next word starts a sentence.
+ * @param {string[]} context
+ */
+export function startsSentence(context) {
+  if (context.length && END.test(context[context.length - 1])) return true;
+  return context.length <= LOOK_BACK && !context.some(isWord);
+}
+
+/**
+ * A model's word with its capitals, given what was typed of it ("": nothing was).
+ * @param {string} word
+ * @param {boolean} cased whether the model knows capitals
+ * @param {boolean} start whether a capital is due: a sentence starts, or shift is on
+ * @param {string} [typed]
+ */
+export function written(word, cased, start, typed = "") {
+  const own = !cased && (word === "i" || word.startsWith("i'")) ? capitalise(word) : word;
+  if (!typed) return start ? capitalise(own) : own;
+  const letters = [...typed].filter((c) => c.toLowerCase() !== c.toUpperCase());
+  if (letters.length > 1 && letters.every((c) => c !== c.toLowerCase())) return own.toUpperCase();
+  const [first] = typed;
+  return letters.length && first !== first.toLowerCase() ? capitalise(own) : own;
+}

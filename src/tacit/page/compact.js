@@ -1,0 +1,300 @@
+// Tacit's compact n-gram file, read as it lies in memory: typed arrays over one ArrayBuffer, nothing is parsed.
+//
+// The layout is told in the first lines of `src/tacit/ngram/compact.py`, and the functions here have the names of
+// those there. The same sums are made in the same order, so both give the same numbers; shared test vectors hold it.
+//
+//     p(w | h) = value of its code                               if the n-gram "h w" is there
+//              = backoff(h) · p(w | h less its first word)       otherwise, with backoff 1 where h is no history
+
+import { crc32 } from "./crc32.js";
+import { every, find, wordAt } from "./words.js";
+
+export const VERSION = 1;
+export const SPECIALS = ["<s>", "</s>", "<unk>"];
+export const BOS = 0;
+export const UNK = 2;
+const MAGIC = "TacitNG\n";
+const HEADER = 24;
+const SECTION = 16;
+const RANK = 512;
+const PICK = 64;
+
+/**
+ * A history that the file knows: its n-grams are rows first … last − 1 of order n.
+ * @typedef {{n: number, first: number, last: number, logBackoff: number}} Node
+ */
+/**
+ * The n-grams of one order ≥ 2, and, but at the highest, which of them are histories.
+ * @typedef {{labels: Uint16Array, p: Uint8Array, table: Float64Array, deep: Uint8Array, rank: Uint32Array,
+ *   backoff: Uint8Array, backoffTable: Float64Array, head: Uint8Array, pick: Uint32Array}} Level
+ */
+/**
+ * An open file.
+ * @typedef {{facts: {name: string, source: string, cased: boolean, order: number, ngrams: number[]}, bytes: number,
+ *   order: number, words: import("./words.js").Words, hidden: Uint8Array, p: Uint8Array, table: Float64Array,
+ *   common: Uint32Array, starts: Uint32Array, backoff: Uint8Array, backoffTable: Float64Array, levels: Level[]}} Compact
+ */
+
+/** What is wrong with a model file, in words for a person. */
+export class ModelError extends Error {}
+
+/**
+ * Look at a file; throws a ModelError that says what is wrong with it.
+ * @param {ArrayBuffer} buffer
+ * @returns {Compact}
+ */
+export function open(buffer) {
+  const bytes = new Uint8Array(buffer);
+  if (!bytes.length) throw new ModelError("the file is empty; distil the model again");
+  const begins = String.fromCharCode(...bytes.subarray(0, MAGIC.length));
+  if (begins !== MAGIC.slice(0, bytes.length)) {
+    throw new ModelError("not a compact n-gram file; it should begin with 'TacitNG'");
+  }
+  if (bytes.length < HEADER) throw new ModelError(`cut short, ${bytes.length} bytes; copy it again`);
+  const view = new DataView(buffer);
+  const number = (/** @type {number} */ at) => view.getUint32(at, true);
+  const [version, count, length, check] = [8, 12, 16, 20].map(number);
+  if (version !== VERSION) {
+    throw new ModelError(`format version ${version}, but this page reads version ${VERSION}; update Tacit`);
+  }
+  if (length !== bytes.length || HEADER + count * SECTION > length) {
+    throw new ModelError(`${bytes.length} bytes, but ${length} were written; copy it again`);
+  }
+  if (crc32(bytes.subarray(HEADER), crc32(bytes.subarray(0, HEADER - 4))) !== check) {
+    throw new ModelError("damaged (its CRC-32 is not what it says); copy it again");
+  }
+  /** @type {Map<string, [number, number]>} */
+  const sections = new Map();
+  for (let at = HEADER; at < HEADER + count * SECTION; at += SECTION) {
+    const name = String.fromCharCode(...bytes.subarray(at, at + 8)).replace(/\0+$/, "");
+    sections.set(name, [number(at + 8), number(at + 12)]);
+  }
+  try {
+    return lookAt(buffer, sections);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ModelError(`its sections do not fit together (${reason}); distil the model again`);
+  }
+}
+
+/**
+ * The arrays, as views of the file.
+ * @param {ArrayBuffer} buffer
+ * @param {Map<string, [number, number]>} sections
+ * @returns {Compact}
+ */
+function lookAt(buffer, sections) {
+  /** @returns {any} */
+  const array = (/** @type {string} */ name, /** @type {any} */ kind, /** @type {number} */ wanted = -1) => {
+    const section = sections.get(name);
+    if (!section) throw new Error(`'${name}' is missing`);
+    const found = new kind(buffer, section[0], section[1] / kind.BYTES_PER_ELEMENT);
+    if (wanted >= 0 && found.length !== wanted) throw new Error(`'${name}' has ${found.length} items, not ${wanted}`);
+    return found;
+  };
+  const values = (/** @type {string} */ name) => Float64Array.from(array(name, Float32Array, 256));
+  const bits = (/** @type {string} */ name, /** @type {number} */ count) =>
+    array(name, Uint8Array, Math.ceil(count / 8));
+
+  const facts = JSON.parse(new TextDecoder().decode(array("meta", Uint8Array)));
+  const [v, ...counts] = facts.ngrams;
+  if (!(v > SPECIALS.length) || counts.length !== facts.order - 1) {
+    throw new Error("no words, or not as many orders as it says");
+  }
+  const common = array("common", Uint32Array);
+  const starts = array("start2", Uint32Array, common.length + 1);
+  if (starts[starts.length - 1] !== (counts[0] ?? 0)) throw new Error("'start2' does not cover the bigrams");
+  const none = new Uint8Array(0);
+  const levels = counts.map((/** @type {number} */ count, /** @type {number} */ i) => {
+    const n = i + 2;
+    const level = { labels: array(`label${n}`, Uint16Array, count), p: array(`p${n}`, Uint8Array, count) };
+    const table = values(`tp${n}`);
+    if (n > counts.length) {
+      const empty = new Uint32Array(0);
+      const nowhere = { deep: none, rank: empty, backoff: none, backoffTable: table, head: none, pick: empty };
+      return { ...level, table, ...nowhere };
+    }
+    const backoff = array(`b${n}`, Uint8Array);
+    return {
+      ...level,
+      table,
+      deep: bits(`deep${n}`, count),
+      rank: array(`rank${n}`, Uint32Array, Math.ceil(count / RANK)),
+      backoff,
+      backoffTable: values(`tb${n}`),
+      head: bits(`head${n + 1}`, counts[i + 1]),
+      pick: array(`pick${n + 1}`, Uint32Array, Math.ceil(backoff.length / PICK) + 1),
+    };
+  });
+  const hidden = bits("hidden", v);
+  return {
+    facts,
+    bytes: buffer.byteLength,
+    order: levels.length + 1,
+    words: { count: v - SPECIALS.length, starts: array("blocks", Uint32Array), text: array("text", Uint8Array) },
+    hidden: Uint8Array.from({ length: v }, (_, i) => (hidden[i >> 3] >> (i & 7)) & 1),
+    p: array("p1", Uint8Array, v),
+    table: values("tp1"),
+    common,
+    starts,
+    backoff: array("b1", Uint8Array, common.length),
+    backoffTable: values("tb1"),
+    levels,
+  };
+}
+
+/**
+ * The first place in sorted numbers, from `low` to `high`, whose value is not less.
+ * @param {Uint16Array | Uint32Array} sorted
+ * @param {number} value
+ */
+export function search(sorted, value, low = 0, high = sorted.length) {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The word of an id. @param {Compact} model @param {number} id */
+export function word(model, id) {
+  return id <= UNK ? SPECIALS[id] : wordAt(model.words, id - SPECIALS.length);
+}
+
+/** The id of a word; that of `<unk>` if it is not there. @param {Compact} model @param {string} text */
+export function idOf(model, text) {
+  const found = find(model.words, text);
+  return found < 0 ? UNK : found + SPECIALS.length;
+}
+
+/** Where a word is among the common ones; −1 if it is not. @param {Compact} model @param {number} id */
+function place(model, id) {
+  const at = search(model.common, id);
+  return at < model.common.length && model.common[at] === id ? at : -1;
+}
+
+/**
+ * What the model remembers after the first words of a message: the known histories, longest first.
+ * @param {Compact} model
+ * @param {string[]} words
+ * @returns {Node[]}
+ */
+export function stateAfter(model, words) {
+  const recent = words.slice(Math.max(0, words.length - model.order + 1));
+  const ids = recent.map((w) => idOf(model, w));
+  if (recent.length === words.length) ids.unshift(BOS);
+  const places = [];
+  const found = [];
+  for (let i = ids.length - 1; i >= Math.max(0, ids.length - model.order + 1); i--) {
+    places.push(place(model, ids[i]));
+    const node = after(model, places);
+    if (!node) break; // then no longer history is known either
+    found.unshift(node);
+  }
+  return found;
+}
+
+/**
+ * The node of a history given by its common words, the last first.
+ * @param {Compact} model
+ * @param {number[]} places
+ * @returns {Node | null}
+ */
+function after(model, places) {
+  const oldest = places[places.length - 1];
+  if (oldest < 0 || model.starts[oldest] === model.starts[oldest + 1]) return null;
+  /** @type {Node} */
+  let node = {
+    n: 2,
+    first: model.starts[oldest],
+    last: model.starts[oldest + 1],
+    logBackoff: model.backoffTable[model.backoff[oldest]],
+  };
+  for (let i = places.length - 2; i >= 0; i--) {
+    const at = row(model, node, places[i]);
+    if (at < 0 || node.n === model.order) return null;
+    const level = model.levels[node.n - 2];
+    if (!((level.deep[at >> 3] >> (at & 7)) & 1)) return null;
+    const block = Math.floor(at / RANK);
+    const history = level.rank[block] + bitsBetween(level.deep, block * RANK, at);
+    const [first, last] = span(level, history);
+    node = { n: node.n + 1, first, last, logBackoff: level.backoffTable[level.backoff[history]] };
+  }
+  return node;
+}
+
+/** The row of a common word after a history; −1 if it is not there. */
+function row(/** @type {Compact} */ model, /** @type {Node} */ node, /** @type {number} */ at) {
+  if (at < 0) return -1;
+  const { labels } = model.levels[node.n - 2];
+  const found = search(labels, at, node.first, node.last);
+  return found < node.last && labels[found] === at ? found : -1;
+}
+
+/** How many bits are set from `first` to `last` − 1. */
+function bitsBetween(/** @type {Uint8Array} */ bits, /** @type {number} */ first, /** @type {number} */ last) {
+  let count = 0;
+  for (let i = first; i < last; i++) count += (bits[i >> 3] >> (i & 7)) & 1;
+  return count;
+}
+
+/**
+ * Where the n-grams of a history begin and end, one order above `level`.
+ * @param {Level} level
+ * @param {number} history
+ * @returns {[number, number]}
+ */
+function span(level, history) {
+  const block = Math.floor(history / PICK);
+  const end = level.pick[block + 1];
+  let left = history % PICK;
+  let first = level.pick[block];
+  const next = (/** @type {number} */ at) => {
+    for (at++; at < end && !((level.head[at >> 3] >> (at & 7)) & 1); at++);
+    return at;
+  };
+  for (; left > 0; left--) first = next(first);
+  return [first, next(first)];
+}
+
+/**
+ * Natural log p of the word with an id, and how many words of context its n-gram has.
+ * @param {Compact} model
+ * @param {Node[]} state
+ * @param {number} id
+ * @returns {{logP: number, depth: number}}
+ */
+export function reading(model, state, id) {
+  const at = place(model, id);
+  let spent = 0;
+  for (const node of state) {
+    const found = row(model, node, at);
+    if (found >= 0) {
+      const level = model.levels[node.n - 2];
+      return { logP: spent + level.table[level.p[found]], depth: node.n - 1 };
+    }
+    spent += node.logBackoff;
+  }
+  return { logP: spent + model.table[model.p[id]], depth: 0 };
+}
+
+/**
+ * What all ways to write a word have in common: Damn, DAMN and damn are one to the block list.
+ * @param {string} text
+ */
+export function fold(text) {
+  return text.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC").replaceAll("’", "'");
+}
+
+/**
+ * Never suggest these words, in whatever capitals: the list of `tacit serve --block`.
+ * @param {Compact} model
+ * @param {Set<string>} folded
+ */
+export function block(model, folded) {
+  if (!folded.size) return;
+  every(model.words).forEach((text, i) => {
+    if (folded.has(fold(text))) model.hidden[i + SPECIALS.length] = 1;
+  });
+}

@@ -1,0 +1,118 @@
+// Noisy input and a language model together: the word that was most likely meant. A port of
+// `src/tacit/keyboard/decode.py` and of `correct` and `glide` in `suggestions.py`.
+//
+//     score(w) = −cost(input | w) + λ log p(w | context)
+//
+// 1. What was typed is a known word and every tap is clear: it stays, whatever the context says.
+// 2. It is no known word: it competes with the score −(unknown + letter · clear taps + unclear · other taps), less what
+//    its taps cost above the least.
+// 3. It is a known word, not typed clearly: it is a word like the others.
+
+import { startsSentence, written } from "./capitals.js";
+import { word as wordOf } from "./compact.js";
+import { pathsOf, search as searchPaths } from "./glide.js";
+import { lexiconOf, spell } from "./lexicon.js";
+import { search as searchTaps, tapCosts } from "./taps.js";
+
+/**
+ * A model with its words laid out for the decoders; paths are made when a glide first needs them.
+ * @typedef {{model: import("./compact.js").Compact, lexicon: import("./lexicon.js").Lexicon,
+ *   paths: import("./glide.js").Path[] | null,
+ *   parameters: {taps: import("./taps.js").Settings, glide: import("./glide.js").Settings}}} Decoder
+ */
+/** A word that may have been meant. @typedef {{word: string, score: number, cost: number, logP: number}} Meant */
+
+/**
+ * @param {import("./compact.js").Compact} model
+ * @param {import("./lexicon.js").Layout} layout
+ * @param {Decoder["parameters"]} parameters
+ * @returns {Decoder}
+ */
+export function makeDecoder(model, layout, parameters) {
+  return { model, lexicon: lexiconOf(model, layout), paths: null, parameters };
+}
+
+/**
+ * The words that were found, by score; those without any probability are left out.
+ * @param {Decoder} decoder
+ * @param {{place: number, cost: number}[]} found
+ * @param {(id: number) => number} chance
+ * @param {number} language
+ */
+function rank({ lexicon }, found, chance, language) {
+  return found
+    .map(({ place, cost }) => {
+      const logP = chance(lexicon.ids[place]);
+      return { place, cost, logP, score: -cost + language * logP };
+    })
+    .filter(({ logP }) => logP > -Infinity)
+    .sort((a, b) => b.score - a.score || a.place - b.place);
+}
+
+/**
+ * The best ranked words as they are written, each form once.
+ * @param {ReturnType<typeof rank>} ranked
+ * @param {(place: number) => string} form
+ * @param {number} k
+ * @returns {Meant[]}
+ */
+function forms(ranked, form, k) {
+  /** @type {Map<string, Meant>} */
+  const found = new Map();
+  for (const { place, score, cost, logP } of ranked) {
+    const word = form(place);
+    if (!found.has(word)) found.set(word, { word, score, cost, logP });
+    if (found.size === k) break;
+  }
+  return [...found.values()];
+}
+
+/**
+ * What was meant by taps; `typed` is the word as it was seen. `best` is what should be written.
+ * @param {Decoder} decoder
+ * @param {(id: number) => number} chance log p after the context
+ * @param {string[]} context
+ * @param {import("./taps.js").Point[]} taps
+ * @param {string} typed
+ * @param {number} [k]
+ * @returns {{best: string, known: boolean, clear: boolean, words: Meant[]}}
+ */
+export function correct(decoder, chance, context, taps, typed, k = 3) {
+  const { model, lexicon, parameters } = decoder;
+  const rules = parameters.taps;
+  const { letters } = lexicon.layout;
+  const shown = typed.replaceAll("’", "'");
+  const literal = spell(shown, letters) || shown;
+  const ranked = rank(decoder, searchTaps(lexicon, taps, rules), chance, rules.language);
+  const least = taps.map((tap) => Math.min(...tapCosts(tap, lexicon.layout, rules)));
+  const blurred = least.filter((cost) => cost > rules.clear).length;
+  const over = least.reduce((sum, cost) => sum + Math.max(cost - rules.insertion, 0), 0);
+  const score = -(rules.unknown + rules.letter * (taps.length - blurred) + rules.unclear * blurred + over);
+  const start = startsSentence(context);
+  const form = (/** @type {number} */ place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start, shown);
+  const own = ranked.find(({ place }) => lexicon.spellings[place] === literal);
+  const words = forms(ranked, form, k);
+  let best = shown;
+  if (own && !blurred) best = form(own.place);
+  else if (words.length && (own || words[0].score > score)) best = words[0].word;
+  return { best, known: own !== undefined, clear: !blurred, words };
+}
+
+/**
+ * The words most likely meant by a trail, best first, perhaps none.
+ * @param {Decoder} decoder
+ * @param {(id: number) => number} chance
+ * @param {string[]} context
+ * @param {number[][]} trail
+ * @param {boolean} [shift] asks for a capital
+ * @param {number} [k]
+ * @returns {Meant[]}
+ */
+export function glide(decoder, chance, context, trail, shift = false, k = 3) {
+  const { model, lexicon, parameters } = decoder;
+  decoder.paths ??= pathsOf(lexicon);
+  const found = searchPaths(lexicon, decoder.paths, trail, parameters.glide);
+  const ranked = rank(decoder, found, chance, parameters.glide.language);
+  const start = shift || startsSentence(context);
+  return forms(ranked, (place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start), k);
+}

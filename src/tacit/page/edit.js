@@ -1,0 +1,108 @@
+// What a key does to the text, as pure functions: from the text before the caret to what is taken away and put in.
+//
+// Three things are remembered from one key to the next, and only to the next: a correction, so that backspace can take
+// it back; a space that came with a suggestion, so that a full stop can lean on the word; a word that was drawn.
+
+/**
+ * A change at the caret: so many characters before it go, these come.
+ * @typedef {{remove: number, insert: string}} Change
+ */
+/**
+ * What the last key did, if the next one may refer to it.
+ * @typedef {{kind: "corrected", typed: string, put: string} | {kind: "picked"} | {kind: "kept", word: string}
+ *   | {kind: "glided", put: string} | null} Last
+ */
+
+const LEANS = /^[.,!?;:…)\]}”%]$/;
+
+/**
+ * A character that is no letter of a word in progress needs nothing else; a mark eats the space of a suggestion.
+ * @param {string} before
+ * @param {string} character
+ * @param {Last} last
+ * @returns {Change}
+ */
+export function put(before, character, last) {
+  const eats = (last?.kind === "picked" || last?.kind === "glided") && LEANS.test(character) && before.endsWith(" ");
+  return { remove: eats ? 1 : 0, insert: character };
+}
+
+/**
+ * What ends a word (a space, a mark, a new line), with the correction of the word if there is one.
+ * @param {string} typed the word as it stands
+ * @param {string} character
+ * @param {string | null} correction
+ * @returns {{change: Change, last: Last}}
+ */
+export function endWord(typed, character, correction) {
+  if (correction === null || correction === typed) return { change: { remove: 0, insert: character }, last: null };
+  return {
+    change: { remove: typed.length, insert: correction + character },
+    last: { kind: "corrected", typed, put: correction + character },
+  };
+}
+
+/**
+ * A suggestion takes the place of what is typed; a space follows it.
+ * @param {string} typed
+ * @param {string} word
+ * @returns {{change: Change, last: Last}}
+ */
+export function pick(typed, word) {
+  return { change: { remove: typed.length, insert: `${word} ` }, last: { kind: "picked" } };
+}
+
+/**
+ * A word that was drawn: a space comes before it where a word or a mark stands, and one after it. Another choice for the
+ * same trail takes its place.
+ * @param {string} before
+ * @param {string} word
+ * @param {Last} [last]
+ * @returns {{change: Change, last: Last}}
+ */
+export function glided(before, word, last = null) {
+  if (last?.kind === "glided" && before.endsWith(last.put)) {
+    const put = `${/^ /.test(last.put) ? " " : ""}${word} `;
+    return { change: { remove: last.put.length, insert: put }, last: { kind: "glided", put } };
+  }
+  const apart = before !== "" && !/[\s([{“‘"]$/u.test(before);
+  const put = `${apart ? " " : ""}${word} `;
+  return { change: { remove: 0, insert: put }, last: { kind: "glided", put } };
+}
+
+/**
+ * Right after a correction: what was typed comes back, and is not corrected again. Otherwise one character goes.
+ * @param {string} before
+ * @param {Last} last
+ * @returns {{change: Change, last: Last}}
+ */
+export function backspace(before, last) {
+  if (last?.kind === "corrected" && before.endsWith(last.put)) {
+    return { change: { remove: last.put.length, insert: last.typed }, last: { kind: "kept", word: last.typed } };
+  }
+  if (last?.kind === "glided" && before.endsWith(last.put)) {
+    return { change: { remove: last.put.length, insert: "" }, last: null }; // a drawn word goes as it came
+  }
+  return { change: { remove: lastCharacter(before), insert: "" }, last: null };
+}
+
+const graphemes = typeof Intl !== "undefined" && "Segmenter" in Intl ? new Intl.Segmenter() : null;
+
+/** The length of the last character as a person sees it: an emoji with its skin tone is one. @param {string} text */
+export function lastCharacter(text) {
+  if (!text) return 0;
+  const tail = text.slice(-64);
+  if (!graphemes) return [...tail].pop()?.length ?? 0;
+  let length = 1;
+  for (const { segment } of graphemes.segment(tail)) length = segment.length;
+  return length;
+}
+
+/**
+ * The share of keys that were saved, 1 − keys/characters; null while nothing is written.
+ * @param {number} keys
+ * @param {number} characters
+ */
+export function savings(keys, characters) {
+  return characters > 0 ? 1 - keys / characters : null;
+}

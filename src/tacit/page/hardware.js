@@ -1,0 +1,74 @@
+// A real keyboard, input methods and the clipboard: what they do to the text field, as calls of what our keys do.
+//
+// Single characters, Enter and backspace are taken over, so that they correct, complete and count like the page's own
+// keys. Everything else (a paste, an input method, a selection that is deleted) is the browser's, and told afterwards.
+
+export const LONGEST = 100_000; // characters of the message: more would make the browser slow
+const OF_WORD = /^[\p{L}\p{M}'’]$/u;
+
+/**
+ * @typedef {object} Does
+ * @property {(character: string, event: Event) => void} letter a character of a word
+ * @property {(character: string, event: Event) => void} finish a character that ends a word
+ * @property {(event: Event) => void} enter
+ * @property {(event: Event) => void} back
+ * @property {(more: number) => void} foreign text came that no key has typed: so many characters
+ * @property {() => void} tooLong some of it was cut off
+ * @property {() => void} moved the caret is elsewhere
+ * @property {(place: number, event: Event) => void} choose a suggestion, 0 to 2
+ */
+
+/**
+ * @param {HTMLTextAreaElement} message
+ * @param {Does} does
+ */
+export function listen(message, does) {
+  let length = 0; // of the text before the browser changed it
+
+  message.addEventListener("beforeinput", (event) => {
+    length = message.textLength;
+    if (event.isComposing || !event.cancelable) return;
+    const data = event.data ?? "";
+    if (data.length > 1 && data.length + length > LONGEST) {
+      event.preventDefault(); // before the browser lays out a megabyte
+      const { selectionStart: from, selectionEnd: to } = message;
+      const room = Math.max(0, LONGEST - length + to - from);
+      message.setRangeText(data.slice(0, room), from, to, "end");
+      does.tooLong();
+      return does.foreign(message.textLength - length);
+    }
+    const one = event.inputType === "insertText" && [...data].length === 1;
+    const back = event.inputType === "deleteContentBackward" && message.selectionStart === message.selectionEnd;
+    if (!one && !back && event.inputType !== "insertLineBreak") return;
+    event.preventDefault();
+    if (back) does.back(event);
+    else if (!one) does.enter(event);
+    else if (OF_WORD.test(data)) does.letter(data, event);
+    else does.finish(data, event);
+  });
+
+  message.addEventListener("input", () => {
+    if (message.textLength > LONGEST) {
+      const caret = Math.min(message.selectionStart, LONGEST);
+      message.value = message.value.slice(0, LONGEST);
+      message.setSelectionRange(caret, caret);
+      does.tooLong();
+    }
+    does.foreign(message.textLength - length);
+    length = message.textLength;
+  });
+
+  document.addEventListener("selectionchange", () => {
+    if (document.activeElement === message) does.moved();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const digit = /^Digit([1-3])$/.exec(event.code);
+    if (event.altKey && digit) {
+      event.preventDefault();
+      does.choose(Number(digit[1]) - 1, event);
+    } else if (event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      message.focus(); // typing goes to the message wherever the focus was
+    }
+  });
+}

@@ -1,0 +1,215 @@
+// The keys as buttons, and what fingers do on them: taps, glides, holding backspace.
+//
+// A tap is told when the finger is lifted, or at once when another one comes down: thumbs overlap. A finger that starts
+// on a letter and travels further than a key's width glides. Screen readers and the Enter key press buttons without any
+// finger: that is a click without a pointer, and a tap in the middle of the key.
+
+import { LETTERS, MARKS } from "./keys.js";
+
+const GLIDE = 0.9; // key widths from where a finger came down
+const HOLD = 420; // milliseconds until backspace repeats
+const REPEAT = 70;
+
+const ICONS = {
+  shift: "M12 4 4.5 12H9v7h6v-7h4.5z",
+  back: "M9 5h11v14H9l-6-7zM12.5 9.5l5 5M17.5 9.5l-5 5",
+  enter: "M19 6v5a3 3 0 0 1-3 3H5M9 10l-4 4 4 4",
+};
+
+/** @typedef {import("./keys.js").Key} Key */
+/**
+ * What the page does about it. Points are in the units of the layout: key widths, rows 1.5 high.
+ * @typedef {object} Does
+ * @property {(key: Key, at: [number, number], event: Event) => void} press
+ * @property {(trail: [number, number][], event: Event) => void} glide
+ * @property {{add: (x: number, y: number) => void, end: () => void}} trail
+ */
+
+/** The icon of a key that has no character. @param {keyof typeof ICONS} name */
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** One key. @param {Key} key @returns {HTMLButtonElement} */
+function button(key) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = `key ${key.kind}`;
+  if (["shift", "back", "enter", "layer"].includes(key.kind)) made.classList.add("side");
+  made.setAttribute("aria-label", key.name);
+  made.dataset.key = key.value;
+  made.style.gridColumn = key.start ? `${key.start} / span ${key.width}` : `span ${key.width}`;
+  const face = document.createElement("span");
+  if (key.kind in ICONS) face.append(icon(/** @type {keyof typeof ICONS} */ (key.kind)));
+  else face.textContent = key.kind === "space" ? "space" : key.value;
+  made.append(face);
+  if (key.shifted) {
+    const second = document.createElement("small");
+    second.textContent = key.shifted;
+    second.setAttribute("aria-hidden", "true");
+    made.append(second);
+  }
+  return made;
+}
+
+/**
+ * Put the keyboard into the page.
+ * @param {HTMLElement} board
+ * @param {HTMLElement} holder where the rows go
+ * @param {Does} does
+ */
+export function makeKeyboard(board, holder, does) {
+  /** @type {Map<Element, Key>} */
+  const keys = new Map();
+  /** @type {Map<number, {key: Key, element: Element, trail: [number, number][], gliding: boolean}>} */
+  const fingers = new Map();
+  let repeat = 0;
+  let shiftShown = ""; // as the keys show it
+
+  function show(/** @type {"abc" | "123"} */ name) {
+    keys.clear();
+    const rows = (name === "abc" ? LETTERS : MARKS).map((row) => {
+      const line = document.createElement("div");
+      line.className = "row";
+      for (const key of row) {
+        const made = button(key);
+        keys.set(made, key);
+        line.append(made);
+      }
+      return line;
+    });
+    holder.replaceChildren(...rows);
+    shiftShown = "";
+  }
+
+  /** Where a pointer is, in key widths. @param {PointerEvent} event @returns {[number, number]} */
+  function pointOf(event) {
+    const box = holder.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * 10, ((event.clientY - box.top) / box.height) * 6];
+  }
+
+  /** The middle of a key, in key widths. @param {Element} element @returns {[number, number]} */
+  function middleOf(element) {
+    const box = holder.getBoundingClientRect();
+    const own = element.getBoundingClientRect();
+    const x = ((own.left + own.width / 2 - box.left) / box.width) * 10;
+    return [x, ((own.top + own.height / 2 - box.top) / box.height) * 6];
+  }
+
+  function lift(/** @type {number} */ id, /** @type {Event} */ event) {
+    const finger = fingers.get(id);
+    if (!finger) return;
+    fingers.delete(id);
+    clearTimeout(repeat);
+    finger.element.classList.remove("down");
+    does.trail.end();
+    if (finger.gliding) does.glide(finger.trail, event);
+    else if (finger.key.kind !== "back") does.press(finger.key, finger.trail[0], event);
+  }
+
+  board.addEventListener("pointerdown", (event) => {
+    if (event.button > 0) return;
+    event.preventDefault(); // the text keeps the focus
+    const target = /** @type {Element} */ (event.target);
+    const element = target.closest(".key") ?? nearestKey(event);
+    const key = element && keys.get(element);
+    if (!element || !key) return;
+    for (const id of [...fingers.keys()]) lift(id, event);
+    board.setPointerCapture(event.pointerId);
+    element.classList.add("down");
+    fingers.set(event.pointerId, { key, element, trail: [pointOf(event)], gliding: false });
+    if (key.kind === "back") {
+      does.press(key, middleOf(element), event);
+      const again = () => {
+        does.press(key, middleOf(element), event);
+        repeat = window.setTimeout(again, REPEAT);
+      };
+      repeat = window.setTimeout(again, HOLD);
+    }
+  });
+
+  board.addEventListener("pointermove", (event) => {
+    const finger = fingers.get(event.pointerId);
+    if (!finger || finger.key.kind !== "letter") return;
+    const box = board.getBoundingClientRect();
+    const steps = event.getCoalescedEvents?.() ?? [];
+    for (const step of steps.length ? steps : [event]) {
+      const at = pointOf(step);
+      const [x, y] = finger.trail[0];
+      finger.trail.push(at);
+      if (!finger.gliding && Math.hypot(at[0] - x, at[1] - y) > GLIDE) {
+        finger.gliding = true;
+        finger.element.classList.remove("down");
+      }
+      does.trail.add(step.clientX - box.left, step.clientY - box.top);
+    }
+  });
+
+  board.addEventListener("pointerup", (event) => lift(event.pointerId, event));
+  board.addEventListener("pointercancel", (event) => {
+    fingers.get(event.pointerId)?.element.classList.remove("down");
+    fingers.delete(event.pointerId);
+    clearTimeout(repeat);
+  });
+  board.addEventListener("click", (event) => {
+    const element = /** @type {Element} */ (event.target).closest(".key");
+    const key = element && keys.get(element);
+    if (element && key && event.detail === 0) does.press(key, middleOf(element), event); // no pointer had a part in it
+  });
+  board.addEventListener("contextmenu", (event) => event.preventDefault());
+
+  /** Between keys the nearest one is meant. @param {PointerEvent} event */
+  function nearestKey(event) {
+    let best = null;
+    let least = Infinity;
+    for (const element of keys.keys()) {
+      const box = element.getBoundingClientRect();
+      const dx = Math.max(box.left - event.clientX, 0, event.clientX - box.right);
+      const dy = Math.max(box.top - event.clientY, 0, event.clientY - box.bottom);
+      if (dx * dx + dy * dy < least) [best, least] = [element, dx * dx + dy * dy];
+    }
+    return best;
+  }
+
+  show("abc");
+  return {
+    show,
+    /**
+     * Show what shift is; marks change only where a person has pressed it.
+     * @param {"off" | "once" | "locked"} shift
+     * @param {boolean} byHand
+     */
+    shift(shift, byHand) {
+      if (`${shift} ${byHand}` === shiftShown) return;
+      shiftShown = `${shift} ${byHand}`;
+      holder.classList.toggle("shifted", shift !== "off");
+      for (const [element, key] of keys) {
+        if (key.kind === "shift") {
+          element.setAttribute("aria-pressed", String(shift !== "off"));
+          element.classList.toggle("locked", shift === "locked");
+        }
+        const [face, second] = element.children;
+        if (key.shifted) {
+          face.textContent = byHand ? key.shifted : key.value;
+          second.textContent = byHand ? key.value : key.shifted;
+        }
+      }
+    },
+    /** Light up the key of a character that was typed on a real keyboard. @param {string} character */
+    flash(character) {
+      const lower = character.toLowerCase();
+      for (const [element, key] of keys) {
+        if (key.value !== lower && key.shifted !== character) continue;
+        element.classList.add("down");
+        setTimeout(() => element.classList.remove("down"), 90);
+        return;
+      }
+    },
+  };
+}

@@ -1,0 +1,70 @@
+// Everything the page will ever need, fetched at once; then the door is shut.
+//
+// `models.json` lists what the server has. Every model is fetched and checked before the first key. A model that is
+// missing, newer or damaged is left out and said so; the others work.
+
+import { block, fold, open } from "./compact.js";
+
+/**
+ * A model that can be switched to.
+ * @typedef {{id: string, title: string, about: string, model: import("./compact.js").Compact}} Choice
+ */
+/**
+ * @typedef {{choices: Choice[], problems: string[], blocked: Set<string>, layout: any, parameters: any}} Loaded
+ */
+
+/**
+ * Fetch all; never fails, but may have problems to tell and no model at all.
+ * @returns {Promise<Loaded>}
+ */
+export async function load() {
+  /** @type {string[]} */
+  const problems = [];
+  let manifest;
+  try {
+    manifest = JSON.parse(new TextDecoder().decode(await bytes("models.json")));
+  } catch (error) {
+    problems.push(`The list of models cannot be read (${reason(error)}). Start \`tacit serve\` again and reload.`);
+    return { choices: [], problems, blocked: new Set(), layout: null, parameters: null };
+  }
+  problems.push(...(manifest.problems ?? []));
+  const blocked = new Set(/** @type {string[]} */ (manifest.blocked ?? []).map(fold));
+  const found = await Promise.all(
+    manifest.models.map(async (/** @type {any} */ entry) => {
+      try {
+        const model = open(await bytes(entry.file));
+        block(model, blocked);
+        return { id: entry.id, title: entry.title, about: entry.about, model };
+      } catch (error) {
+        problems.push(`The model “${entry.title}” cannot be used: ${reason(error)}.`);
+        return null;
+      }
+    }),
+  );
+  const choices = found.filter((choice) => choice !== null);
+  if (!choices.length) problems.push("There is no model to suggest words; the keys work without.");
+  return { choices, problems, blocked, layout: manifest.layout, parameters: manifest.parameters };
+}
+
+/** @param {string} name @returns {Promise<ArrayBuffer>} */
+async function bytes(name) {
+  const answer = await fetch(name, { cache: "no-store" });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return answer.arrayBuffer();
+}
+
+/** @param {unknown} error */
+function reason(error) {
+  return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+}
+
+/**
+ * Forbid every further request. A policy that was added to a document cannot be taken away again: from here on the
+ * browser itself refuses to fetch anything for this page, from any host, its own server among them.
+ */
+export function shutTheDoor() {
+  const policy = document.createElement("meta");
+  policy.httpEquiv = "Content-Security-Policy";
+  policy.content = "default-src 'none'; form-action 'none'";
+  document.head.append(policy);
+}

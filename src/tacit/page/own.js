@@ -1,0 +1,60 @@
+// The personal cache in the page: kept in the browser, looked at, exported, erased.
+
+import { fromJson, makeCache, toJson } from "./cache.js";
+import { byId, showContents, showMemory } from "./panel.js";
+import { recall, store } from "./store.js";
+
+const KEY = "tacit.words";
+const LATER = 400; // milliseconds without a key until it is stored
+
+/**
+ * @param {() => void} erased what to do when it is empty again
+ */
+export function makeOwn(erased) {
+  const learning = /** @type {HTMLInputElement} */ (byId("learn"));
+  const inside = /** @type {HTMLDetailsElement} */ (byId("inside"));
+  let cache = fromJson(recall(KEY));
+  let stored = true; // whether the browser keeps it
+  let waiting = 0;
+
+  function keepNow() {
+    clearTimeout(waiting);
+    stored = store(KEY, cache.entries.length ? toJson(cache) : null);
+  }
+
+  inside.addEventListener("toggle", () => showContents(cache));
+  byId("export").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([toJson(cache)], { type: "application/json" }));
+    link.download = "tacit-words.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  byId("erase").addEventListener("click", () => {
+    cache = makeCache();
+    keepNow();
+    erased();
+    byId("said").textContent = "Your words are erased";
+  });
+  addEventListener("pagehide", keepNow);
+
+  return {
+    learning: () => learning.checked,
+    /** The cache, whether or not it is in use. */
+    all: () => cache,
+    /** The cache if it is in use. */
+    used: () => (learning.checked ? cache : null),
+    /** Go on with another one; it is stored when there is time. @param {import("./cache.js").Cache} next */
+    become(next) {
+      if (next !== cache || !waiting) {
+        clearTimeout(waiting);
+        waiting = window.setTimeout(keepNow, LATER);
+      }
+      cache = next;
+    },
+    show() {
+      showMemory(cache, stored);
+      if (inside.open) showContents(cache);
+    },
+  };
+}

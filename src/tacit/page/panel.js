@@ -1,0 +1,136 @@
+// The side panel: what the model thinks, in what context, and the figures. It only draws what it is told.
+
+import { BETA, contents, HALF_TRUST, weightOf } from "./cache.js";
+
+const counted = new Intl.NumberFormat("en");
+
+/** @param {string} id @returns {HTMLElement} */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no element "${id}"`);
+  return found;
+}
+
+/** Change a text where it differs: what stays is not laid out again. @param {string} id @param {string} text */
+export function say(id, text) {
+  const there = byId(id);
+  if (there.textContent !== text) there.textContent = text;
+}
+
+/** An element with a class and a text. @param {string} tag @param {string} name @param {string} text */
+function element(tag, name, text) {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  made.textContent = text;
+  return made;
+}
+
+/** A number of bytes for people. @param {number} bytes */
+export function size(bytes) {
+  return bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** A share for people. @param {number} p */
+export function percent(p) {
+  if (p >= 0.1) return `${(100 * p).toFixed(1)} %`;
+  return p >= 0.0001 ? `${(100 * p).toFixed(2)} %` : "< 0.01 %";
+}
+
+/**
+ * The models to choose from.
+ * @param {import("./load.js").Choice[]} choices
+ * @param {(id: string) => void} choose
+ */
+export function showModels(choices, choose) {
+  const rows = choices.map((choice, i) => {
+    const row = element("label", "model", "");
+    const input = document.createElement("input");
+    input.type = "radio";
+    input.name = "model";
+    input.value = choice.id;
+    input.checked = i === 0;
+    input.addEventListener("change", () => choose(choice.id));
+    row.append(input, element("span", "title", choice.title), element("span", "size", size(choice.model.bytes)));
+    row.append(element("span", "about", choice.about));
+    return row;
+  });
+  const field = byId("models");
+  const legend = field.querySelector("legend");
+  field.replaceChildren(...(legend ? [legend] : []), ...rows);
+  if (!rows.length) field.append(element("p", "soft", "none"));
+}
+
+/**
+ * What the model thinks.
+ * @param {import("./compact.js").Compact} model
+ * @param {{context: string[], typed: string}} place
+ * @param {import("./predict.js").Guess[]} guesses
+ * @param {{word: string, logP: number}[]} near other words that the taps may have meant
+ */
+export function showThoughts(model, { context, typed }, guesses, near) {
+  const reach = model.order - 1;
+  const deepest = guesses.reduce((most, g) => Math.max(most, g.depth), 0);
+  const recent = context.filter((w) => w !== "").slice(-Math.max(reach + 2, 4));
+  const chips = recent.map((word, i) => element("span", recent.length - i <= deepest ? "used" : "", word));
+  if (context.length < reach + 1) {
+    chips.unshift(element("span", deepest > context.length ? "used" : "", "start"));
+  }
+  if (typed) chips.push(element("span", "typed", `${typed}…`));
+  byId("context").replaceChildren(...chips);
+
+  const lines = guesses.map(({ word, p, depth, cached }) => {
+    const gram = depth < 0 ? "" : `${depth + 1}-gram`;
+    return { word, p, from: cached ? ["yours", gram].filter(Boolean).join(" + ") : gram };
+  });
+  lines.push(...near.map(({ word, logP }) => ({ word, p: Math.exp(logP), from: "near the keys" })));
+  const top = Math.max(...lines.map(({ p }) => p), 1e-12);
+  const rows = lines.map(({ word, p, from }) => {
+    const row = document.createElement("li");
+    const fill = document.createElement("i");
+    fill.style.width = `${((100 * p) / top).toFixed(1)}%`;
+    row.append(fill, element("span", "", word), element("span", "from", from), element("span", "p", percent(p)));
+    return row;
+  });
+  byId("thoughts").replaceChildren(...rows);
+  const most = Math.min(reach, context.length + 1); // the start of a message counts as a word
+  say("depth", guesses.length ? told(guesses[0].depth, most) : "No word of this model begins so.");
+}
+
+/**
+ * How much context the first guess is known from, in words.
+ * @param {number} depth
+ * @param {number} most words of context that the model could use here
+ */
+function told(depth, most) {
+  if (depth < 0) return "The first is known from your words alone.";
+  if (most === 0) return "This model knows single words and looks at no context.";
+  const steps = most - depth;
+  const forgotten = steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"} of backoff` : "no backoff";
+  return `The first uses ${depth} of ${most} possible ${most === 1 ? "word" : "words"} of context: ${forgotten}.`;
+}
+
+/**
+ * The personal cache, for looking at.
+ * @param {import("./cache.js").Cache} cache
+ * @param {boolean} kept whether the browser could store it
+ */
+export function showMemory(cache, kept) {
+  const n = cache.entries.length;
+  const weight = percent(weightOf(cache));
+  const told = n
+    ? `${counted.format(n)} words, of weight ${weight} beside the model (it grows to ${percent(BETA)}; half of ` +
+      `that at ${HALF_TRUST} words). They stay in this browser${kept ? "" : ", and only until the page is closed: it may not store them"}.`
+    : "Nothing yet. Words and pairs of words that you type are kept in this browser, and raise what you often write.";
+  say("memory", told);
+}
+
+/** Fill the list of what is kept; only when it is open. @param {import("./cache.js").Cache} cache */
+export function showContents(cache) {
+  const { words: single, pairs } = contents(cache);
+  const line = ([text, count] = /** @type {[string, number]} */ (["", 0])) => {
+    const row = element("p", "", text.replace(/^<s> /, "start · "));
+    row.append(element("b", "", String(count)));
+    return row;
+  };
+  byId("contents").replaceChildren(...single.slice(0, 200).map(line), ...pairs.slice(0, 200).map(line));
+}

@@ -1,0 +1,126 @@
+// The words to suggest: a model's, mixed with the personal cache (cache.js has the formula), with their capitals.
+//
+// A word that is in the cache gets its exact mixed probability. Of all other words only the model's best matter, as
+// mixing keeps their order: so the best k of the mixture are among the cached words and the model's best k besides.
+// Without a cache this is `complete` of `src/tacit/keyboard/suggestions.py`, and shared test vectors hold it.
+
+import { cacheProbability, isOwn, weightOf } from "./cache.js";
+import { capitalise, startsSentence, written } from "./capitals.js";
+import { idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
+import { best } from "./suggest.js";
+import { starting } from "./words.js";
+
+/**
+ * A word that may be suggested. `depth`: words of context that its n-gram has, −1 for a word the model does not know.
+ * @typedef {{word: string, p: number, depth: number, cached: boolean}} Guess
+ */
+/**
+ * What is asked for: the tokens before, the letters typed so far, and whether shift asks for a capital.
+ * @typedef {{context: string[], typed: string, shift?: boolean}} Asked
+ */
+
+/** Ids of cached words, found once for each model. @type {WeakMap<object, Map<string, number[]>>} */
+const places = new WeakMap();
+
+/**
+ * The ids that a word of the cache, which has no capitals, may have in a model.
+ * @param {import("./compact.js").Compact} model
+ * @param {string} text
+ */
+function variants(model, text) {
+  let known = places.get(model);
+  if (!known) places.set(model, (known = new Map()));
+  let found = known.get(text);
+  if (!found) {
+    const forms = model.facts.cased ? [text, capitalise(text)] : [text];
+    found = [...new Set(forms.map((form) => idOf(model, form)))].filter((id) => id !== UNK);
+    known.set(text, found);
+  }
+  return found;
+}
+
+/**
+ * What a model remembers of a context: words it does not know as they are, it reads in lower case.
+ * @param {import("./compact.js").Compact} model
+ * @param {string[]} context
+ */
+export function remembered(model, context) {
+  const recent = context.slice(-model.order); // one more than it remembers, so that no false start is seen
+  return stateAfter(model, recent.map((w) => (idOf(model, w) === UNK ? w.toLowerCase() : w)));
+}
+
+/**
+ * log p of words after a context, mixed with the cache if there is one: what the decoders ask.
+ * @param {import("./compact.js").Compact} model
+ * @param {import("./cache.js").Cache | null} cache
+ * @param {string[]} context
+ * @returns {(id: number) => number}
+ */
+export function chances(model, cache, context) {
+  const state = remembered(model, context);
+  const beta = cache ? weightOf(cache) : 0;
+  if (!cache || !beta) return (id) => reading(model, state, id).logP;
+  const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
+  /** @type {Map<number, number>} */
+  const own = new Map();
+  for (const text of cache.words.keys()) for (const id of variants(model, text)) own.set(id, beta * share(text));
+  return (id) => {
+    const { logP } = reading(model, state, id);
+    const mine = own.get(id);
+    return mine ? Math.log((1 - beta) * Math.exp(logP) + mine) : Math.log(1 - beta) + logP;
+  };
+}
+
+/**
+ * The k likeliest words that begin with what is typed, in any case.
+ * @param {import("./compact.js").Compact} model
+ * @param {import("./cache.js").Cache | null} cache
+ * @param {Asked} asked
+ * @param {number} k
+ * @param {Set<string>} [blocked] words of the cache that are never suggested; the model hides its own
+ * @returns {Guess[]}
+ */
+export function predict(model, cache, { context, typed, shift = false }, k, blocked = new Set()) {
+  const prefix = typed.replaceAll("’", "'");
+  const lower = prefix.toLowerCase();
+  const { cased } = model.facts;
+  const state = remembered(model, context);
+  const beta = cache ? weightOf(cache) : 0;
+  const own = new Set(); // ids that the cache has
+  /** @type {(Guess & {id: number})[]} */
+  const found = [];
+  if (cache && beta) {
+    const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
+    for (const text of cache.words.keys()) {
+      if (!text.startsWith(lower) || blocked.has(text)) continue;
+      let guess = { id: Infinity, word: text, p: 0, depth: -1, cached: true };
+      const ids = variants(model, text);
+      if (!ids.length && !isOwn(cache, text)) continue; // it may be a slip
+      for (const id of ids) {
+        own.add(id);
+        const { logP, depth } = reading(model, state, id);
+        const p = model.hidden[id] ? 0 : Math.exp(logP);
+        if (p > guess.p) guess = { id, word: wordOf(model, id), p, depth, cached: true };
+      }
+      found.push({ ...guess, p: (1 - beta) * guess.p + beta * share(text) });
+    }
+  }
+  const spellings = cased ? [prefix, lower, capitalise(lower), prefix.toUpperCase()] : [lower];
+  for (const spelling of new Set(spellings)) {
+    const [first, last] = spelling ? starting(model.words, spelling) : [0, model.words.count];
+    const [from, to] = [first + SPECIALS.length, last + SPECIALS.length];
+    for (const { id, logP, depth } of best(model, state, cased ? 3 * k : k, from, to, (i) => own.has(i))) {
+      found.push({ id, word: wordOf(model, id), p: (1 - beta) * Math.exp(logP), depth, cached: false });
+    }
+  }
+  found.sort((a, b) => b.p - a.p || a.id - b.id);
+  const start = shift || startsSentence(context);
+  /** @type {Map<string, Guess>} */
+  const merged = new Map(); // The and the are one word at the start of a sentence
+  for (const { word, p, depth, cached } of found) {
+    const form = written(word, cased, start, prefix);
+    const there = merged.get(form);
+    merged.set(form, there ? { ...there, p: there.p + p } : { word: form, p, depth, cached });
+  }
+  return [...merged.values()].sort((a, b) => b.p - a.p).slice(0, k);
+}

@@ -1,0 +1,69 @@
+"""Models, servers and a browser for the tests of the page. Without Chromium or Playwright the browser's tests skip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from page_site import Small, Visit, chromium, kneser_ney, running
+
+from tacit import serve
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    return kneser_ney(tmp_path_factory.mktemp("page") / "small.tacit", "lower")
+
+
+@pytest.fixture(scope="session")
+def cased(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    return kneser_ney(tmp_path_factory.mktemp("page") / "cased.tacit", "keep", users=20)
+
+
+@pytest.fixture(scope="session")
+def address(small: Small, cased: Small) -> Iterator[str]:
+    """The page with two models, one word blocked."""
+    shown = [
+        serve.Shown("small", "Small", "without capitals", small.path.read_bytes()),
+        serve.Shown("cased", "Cased", "with capitals", cased.path.read_bytes()),
+    ]
+    with running(serve.site(shown, blocked=["tomorrow"])) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.skip("Playwright is not installed: pip install -e '.[dev]'")
+    path = chromium()
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
+    """Open the page of an address and wait until it can be typed on."""
+    contexts = []
+
+    def go(address: str, **options: Any) -> Visit:
+        options = {"viewport": {"width": 1100, "height": 900}, "reduced_motion": "reduce", **options}
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        seen = Visit(page, [], [])
+        page.on("request", lambda request: seen.requests.append(request.url))
+        page.on("console", lambda said: seen.complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        return seen
+
+    yield go
+    for context in contexts:
+        context.close()

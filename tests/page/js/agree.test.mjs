@@ -1,0 +1,151 @@
+// JavaScript and Python give the same answers.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { startsSentence, written } from "../../../src/tacit/page/capitals.js";
+import { idOf, open, reading, SPECIALS, stateAfter, UNK, word } from "../../../src/tacit/page/compact.js";
+import { correct, glide, makeDecoder } from "../../../src/tacit/page/decode.js";
+import { build, layoutOf } from "../../../src/tacit/page/lexicon.js";
+import { chances, predict } from "../../../src/tacit/page/predict.js";
+import { complete } from "../../../src/tacit/page/suggest.js";
+import { search, tapCosts } from "../../../src/tacit/page/taps.js";
+import { placeOf, tokenize } from "../../../src/tacit/page/tokens.js";
+import { every, find } from "../../../src/tacit/page/words.js";
+import { bytes, vectors } from "./vectors.mjs";
+
+/** Ranked words are alike: the same scores in this order, and each of Python's words with its score; equals may swap. */
+function sameRanking(got, ranked, what) {
+  assert.ok(got.length >= ranked.length, what);
+  ranked.forEach(([word, score, cost], i) => {
+    near(got[i].score, score, `${what}, place ${i}`);
+    const mine = got.find((meant) => meant.word === word);
+    assert.ok(mine, `${what}: ${word} was not found`);
+    near(mine.score, score, word);
+    near(mine.cost, cost, word);
+  });
+}
+
+const near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-6, `${what}: ${a} and ${b}`);
+
+for (const name of ["small", "cased"]) {
+  const model = open(bytes(vectors[name].file));
+
+  test(`${name}: the same three words with the same probabilities from the same file`, () => {
+    assert.equal(vectors[name].suggested.length, name === "small" ? 10_000 : 1000);
+    for (const [context, prefix, wanted] of vectors[name].suggested) {
+      const got = complete(model, context, prefix, 3);
+      assert.deepEqual(got.map((c) => c.word), wanted.map((w) => w[0]), `${context} | ${prefix}`);
+      got.forEach((c, i) => near(c.p, wanted[i][1], c.word));
+    }
+  });
+
+  test(`${name}: the same through the one interface, with capitals`, () => {
+    for (const [context, typed, wanted] of vectors[name].completed) {
+      const got = predict(model, null, { context, typed }, 3);
+      assert.deepEqual(got.map((c) => c.word), wanted.map((w) => w[0]), `${context} | ${typed}`);
+      got.forEach((c, i) => near(c.p, wanted[i][1], c.word));
+    }
+  });
+
+  const decoder = makeDecoder(model, layoutOf(vectors.layout), vectors.parameters);
+
+  test(`${name}: taps are understood alike`, () => {
+    let corrected = 0;
+    for (const [context, taps, typed, best, known, clear, ranked] of vectors[name].taps) {
+      const got = correct(decoder, chances(model, null, context), context, taps, typed, Infinity);
+      assert.deepEqual([got.best, got.known, got.clear], [best, known, clear], `${context} | ${typed}`);
+      sameRanking(got.words, ranked, `${context} | ${typed}`);
+      corrected += best.toLowerCase() !== typed.toLowerCase();
+    }
+    assert.ok(corrected > 30, `only ${corrected} words were corrected: these vectors say little`);
+  });
+
+  test(`${name}: glides are understood alike`, () => {
+    let found = 0;
+    for (const [context, trail, ranked] of vectors[name].glides) {
+      const got = glide(decoder, chances(model, null, context), context, trail, false, Infinity);
+      sameRanking(got, ranked, `${context}`);
+      found += ranked.length > 0;
+    }
+    assert.ok(found > 150, `only ${found} trails have a word`);
+  });
+
+  test(`${name}: every word is found again, and all probabilities sum to one`, () => {
+    const words = every(model.words);
+    assert.equal(words.length, model.words.count);
+    words.forEach((w, i) => {
+      assert.equal(find(model.words, w), i);
+      assert.equal(word(model, i + SPECIALS.length), w);
+    });
+    assert.equal(idOf(model, "no such word"), UNK);
+    for (const context of [[], ["i"], ["see", "you"], ["qqzzy"]]) {
+      const state = stateAfter(model, context);
+      let sum = 0;
+      for (let id = 1; id < model.p.length; id++) sum += Math.exp(reading(model, state, id).logP);
+      assert.ok(Math.abs(sum - 1) < 0.01, `${context}: ${sum}`); // backoff weights are rounded to a byte
+    }
+  });
+}
+
+test("the search of taps finds what every alignment of every word gives", () => {
+  const layout = layoutOf(vectors.layout);
+  const rules = vectors.parameters.taps;
+  const words = every(open(bytes(vectors.small.file)).words).filter((_, i) => i % 3 === 0);
+  const lexicon = build(words.concat("don't", "o'clock", "a").map((text, id) => ({ text, id })), layout);
+  let found = 0;
+  for (const [, taps] of vectors.small.taps.slice(0, 25)) {
+    const cost = taps.map((tap) => tapCosts(tap, layout, rules));
+    const low = cost.reduce((sum, row) => sum + Math.min(rules.insertion, ...row), 0);
+    const wanted = new Map();
+    lexicon.spellings.forEach((spelling, place) => {
+      const key = [...spelling].map((c) => layout.letters.indexOf(c));
+      const omit = [...spelling].map((c) => (c === "'" ? rules.apostrophe : rules.omission));
+      const d = Array.from({ length: key.length + 1 }, () => new Array(taps.length + 1).fill(Infinity));
+      for (let i = 0; i <= key.length; i++) {
+        for (let j = 0; j <= taps.length; j++) {
+          d[i][j] = Math.min(
+            i + j === 0 ? 0 : Infinity,
+            i ? d[i - 1][j] + omit[i - 1] : Infinity,
+            j ? d[i][j - 1] + rules.insertion : Infinity,
+            i && j ? d[i - 1][j - 1] + cost[j - 1][key[i - 1]] : Infinity,
+            i > 1 && j > 1
+              ? d[i - 2][j - 2] + rules.transposition + cost[j - 2][key[i - 1]] + cost[j - 1][key[i - 2]]
+              : Infinity,
+          );
+        }
+      }
+      const total = d[key.length][taps.length] - low;
+      if (total <= rules.beam) wanted.set(place, total);
+    });
+    const got = new Map(search(lexicon, taps, rules).map(({ place, cost: c }) => [place, c]));
+    assert.deepEqual([...got.keys()].sort(), [...wanted.keys()].sort());
+    for (const [place, total] of wanted) near(got.get(place), total, lexicon.spellings[place]);
+    found += wanted.size;
+  }
+  assert.ok(found > 500);
+});
+
+test("text is cut into the same tokens", () => {
+  for (const [text, wanted] of vectors.tokens) assert.deepEqual(tokenize(text), wanted, JSON.stringify(text));
+});
+
+test("sentences start at the same places, words get the same capitals", () => {
+  const [starts, forms] = vectors.capitals;
+  for (const [context, wanted] of starts) assert.equal(startsSentence(context), wanted, JSON.stringify(context));
+  for (const [w, cased, start, typed, wanted] of forms) assert.equal(written(w, cased, start, typed), wanted, `${w} ${typed}`);
+});
+
+test("the place of a caret is the message's tokens and the word in progress", () => {
+  assert.deepEqual(placeOf("See you, tom"), { context: ["See", "you", ","], typed: "tom" });
+  assert.deepEqual(placeOf("one two\nthree "), { context: ["three"], typed: "" });
+  assert.deepEqual(placeOf("don'"), { context: [], typed: "don'" });
+  assert.deepEqual(placeOf("it’s"), { context: [], typed: "it’s" });
+  assert.deepEqual(placeOf(""), { context: [], typed: "" });
+  assert.equal(placeOf(`${"a".repeat(60)}`).typed, "");
+  const long = placeOf("word ".repeat(10_000) + "th");
+  assert.equal(long.typed, "th");
+  assert.ok(long.context.length < 500 && long.context[0] === "");
+  for (const text of ["😀".repeat(3000), "ש".repeat(3000), " ".repeat(1_000_000), "x".repeat(1_000_000)]) {
+    assert.ok(placeOf(text).context.length <= 2001);
+  }
+});

@@ -1,0 +1,184 @@
+// What keys do to the text, what the bar holds, and what the personal cache learns.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { choices, offers } from "../../../src/tacit/page/bar.js";
+import * as caches from "../../../src/tacit/page/cache.js";
+import { open, reading, idOf, UNK } from "../../../src/tacit/page/compact.js";
+import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/edit.js";
+import { LETTERS, MARKS } from "../../../src/tacit/page/keys.js";
+import { follow, untold } from "../../../src/tacit/page/memory.js";
+import { predict, remembered } from "../../../src/tacit/page/predict.js";
+import { every } from "../../../src/tacit/page/words.js";
+import { bytes, vectors } from "./vectors.mjs";
+
+/** Carry out a change at the end of a text. */
+const apply = (text, { remove, insert }) => text.slice(0, text.length - remove) + insert;
+
+test("a correction is written on space and taken back by backspace, once", () => {
+  const made = endWord("teh", " ", "the");
+  const text = apply("see teh", made.change);
+  assert.equal(text, "see the ");
+  const undone = backspace(text, made.last);
+  assert.equal(apply(text, undone.change), "see teh");
+  assert.deepEqual(undone.last, { kind: "kept", word: "teh" });
+  assert.equal(apply("see teh", backspace("see teh", undone.last).change), "see te");
+  assert.equal(apply("see the x", backspace("see the x", made.last).change), "see the "); // too late
+});
+
+test("a word that is right gets its space only", () => {
+  for (const correction of [null, "the"]) {
+    assert.deepEqual(endWord("the", " ", correction), { change: { remove: 0, insert: " " }, last: null });
+  }
+});
+
+test("a suggestion replaces what is typed; a mark leans on it", () => {
+  const made = pick("tom", "tomorrow");
+  const text = apply("see you tom", made.change);
+  assert.equal(text, "see you tomorrow ");
+  assert.equal(apply(text, put(text, ".", made.last)), "see you tomorrow.");
+  assert.equal(apply(text, put(text, ".", null)), "see you tomorrow .");
+  assert.equal(apply(text, put(text, "x", made.last)), "see you tomorrow x");
+});
+
+test("a drawn word keeps apart from the one before; another choice takes its place; backspace takes all of it", () => {
+  const first = glided("see", "you");
+  const text = apply("see", first.change);
+  assert.equal(text, "see you ");
+  const other = glided(text, "your", first.last);
+  assert.equal(apply(text, other.change), "see your ");
+  assert.equal(apply("see your ", backspace("see your ", other.last).change), "see");
+  assert.equal(apply("", glided("", "You").change), "You ");
+  assert.equal(apply("(", glided("(", "you").change), "(you ");
+});
+
+test("backspace takes one character as a person sees it", () => {
+  for (const last of ["a", "é", "e\u0301", "👍🏽", "👩‍👩‍👧‍👦", "🇬🇧", "ש", "日"]) {
+    assert.equal(lastCharacter(`ab ${last}`), last.length, last);
+  }
+  assert.equal(lastCharacter(""), 0);
+});
+
+test("keys saved: 1 − keys/characters", () => {
+  assert.equal(savings(3, 10), 0.7);
+  assert.equal(savings(12, 10), 1 - 1.2);
+  assert.equal(savings(0, 0), null);
+});
+
+test("the bar: next words, completions, a correction with what was typed, choices of a glide", () => {
+  const labels = (found) => found.map((o) => o.label + (o.chosen ? "*" : ""));
+  assert.deepEqual(labels(offers("", ["a", "b", "c", "d"], null)), ["a", "b", "c"]);
+  assert.deepEqual(labels(offers("the", ["the", "then", "there", "them"], { best: "the", words: ["the", "he"] })), ["then", "there", "them"]);
+  assert.deepEqual(labels(offers("teh", [], { best: "the", words: ["the", "tea"] })), ["“teh”", "the*", "tea"]);
+  assert.deepEqual(labels(offers("zq", [], { best: "zq", words: [] })), []);
+  assert.deepEqual(labels(choices(["you", "your"])), ["you*", "your"]);
+});
+
+test("every row of keys is twenty halves wide, every letter is there once", () => {
+  for (const layer of [LETTERS, MARKS]) {
+    for (const row of layer) {
+      const used = row.reduce((sum, key) => sum + key.width, 0);
+      assert.ok(used + (row[0].start ? row[0].start - 1 : 0) <= 20 && used >= 17, JSON.stringify(row.map((k) => k.value)));
+    }
+  }
+  const letters = LETTERS.flat().filter((k) => k.kind === "letter").map((k) => k.value).sort().join("");
+  assert.equal(letters, "abcdefghijklmnopqrstuvwxyz");
+});
+
+test("the cache follows its formula, counted one by one", () => {
+  const typed = ["see", "you", "soon", "see", "you", "later", "see", "them"];
+  let cache = caches.makeCache();
+  typed.forEach((w, i) => (cache = caches.learn(cache, i ? typed[i - 1] : null, w)));
+  const weight = (i) => 2 ** (-(typed.length - 1 - i) / caches.HALF_LIFE);
+  const sum = (test) => typed.reduce((s, w, i) => s + (test(i ? typed[i - 1] : "<s>", w) ? weight(i) : 0), 0);
+  for (const before of ["see", "you", "nobody", null]) {
+    const v = before ?? "<s>";
+    const seen = sum((b) => b === v);
+    const trust = seen / (seen + caches.KAPPA);
+    const share = caches.cacheProbability(cache, before);
+    let total = 0;
+    for (const w of new Set([...typed, "never"])) {
+      const pair = seen ? sum((b, x) => b === v && x === w) / seen : 0;
+      const wanted = trust * pair + (1 - trust) * (sum((_, x) => x === w) / sum(() => true));
+      assert.ok(Math.abs(share(w) - wanted) < 1e-12, `${before} ${w}`);
+      total += share(w);
+    }
+    assert.ok(Math.abs(total - 1) < 1e-12);
+  }
+  assert.ok(Math.abs(caches.weightOf(cache) - (0.3 * 8) / 58) < 1e-12);
+});
+
+test("the cache keeps words and nothing else, no more than it may, and comes back from its text", () => {
+  for (const token of ["1234", "pin1234", "a@b.org", "http://x.y", "🙂", "", ".", "x".repeat(31)]) assert.ok(!caches.keeps(token), token);
+  for (const token of ["see", "don't", "well-known", "été", "שלום", "日本"]) assert.ok(caches.keeps(token), token);
+  let cache = caches.makeCache();
+  for (let i = 0; i < caches.MOST + 1000; i++) cache = caches.learn(cache, "a", `w${"xyz"[i % 3]}`);
+  assert.ok(cache.entries.length <= 1.1 * caches.MOST);
+  const again = caches.fromJson(caches.toJson(cache));
+  assert.equal(again.entries.length, caches.MOST);
+  for (const bad of ["", "{", "[]", '{"format":"tacit personal cache 2","entries":[["a","b"]]}', null, '{"format":"tacit personal cache 1","entries":[["a"],[1,2],["a","b c"]]}']) {
+    assert.equal(caches.fromJson(bad).entries.length, 0, String(bad));
+  }
+});
+
+test("mixed with the cache, the best words are those of brute force over all words", () => {
+  const model = open(bytes(vectors.small.file));
+  const all = every(model.words);
+  let cache = caches.makeCache();
+  const typed = [all[900], "grzmblf", all[1200], all[5], "grzmblf", all[1700]].filter((w) => caches.keeps(w));
+  for (let r = 0; r < 9; r++) typed.forEach((w, i) => (cache = caches.learn(cache, i ? typed[i - 1] : null, w)));
+  const beta = caches.weightOf(cache);
+  for (const context of [[], ["see", "you"], [typed[0]], ["the"], ["grzmblf"]]) {
+    for (const prefix of ["", "t", "g", typed[0].slice(0, 1)]) {
+      const state = remembered(model, context);
+      const share = caches.cacheProbability(cache, context.length ? context[context.length - 1] : null);
+      const wanted = [...new Set([...all, ...typed])]
+        .filter((w) => w.startsWith(prefix))
+        .map((w) => {
+          const id = idOf(model, w);
+          const own = id === UNK || model.hidden[id] ? 0 : Math.exp(reading(model, state, id).logP);
+          return (1 - beta) * own + beta * share(w);
+        })
+        .sort((a, b) => b - a)
+        .slice(0, 5);
+      const got = predict(model, cache, { context, typed: prefix }, 5).map((g) => g.p);
+      assert.equal(got.length, Math.min(5, wanted.length));
+      got.forEach((p, i) => assert.ok(Math.abs(p - wanted[i]) < 1e-12, `${context} ${prefix}: ${p} ${wanted[i]}`));
+    }
+  }
+  const blocked = predict(model, cache, { context: [], typed: "g" }, 9, new Set(["grzmblf"]));
+  assert.ok(blocked.every((g) => g.word.toLowerCase() !== "grzmblf"));
+});
+
+test("a word that no model knows is offered when it was typed twice", () => {
+  const model = open(bytes(vectors.small.file));
+  let cache = caches.learn(caches.makeCache(), null, "grzmblf");
+  const offered = () => predict(model, cache, { context: ["the"], typed: "grz" }, 3).map((g) => g.word);
+  assert.deepEqual([offered(), caches.isOwn(cache, "grzmblf"), caches.isOwn(null, "grzmblf")], [[], false, false]);
+  cache = caches.learn(cache, "the", "Grzmblf");
+  assert.deepEqual([offered(), caches.isOwn(cache, "grzmblf")], [["grzmblf"], true]);
+});
+
+test("the cache follows the text: learnt when finished, forgotten when changed", () => {
+  let state = { line: untold(0, []), cache: caches.makeCache() };
+  const step = (tokens, learning = true) => (state = follow(state.line, state.cache, tokens, learning));
+  const words = () => state.cache.entries.map((e) => e[1]).join(" ");
+  step(["See"]);
+  step(["See", "the"]);
+  assert.equal(words(), "see the");
+  step(["See"]); // backspace took the correction back
+  assert.equal(words(), "see");
+  step(["See", "teh"]);
+  assert.equal(words(), "see teh");
+  assert.deepEqual(state.cache.entries, [["<s>", "see"], ["see", "teh"]]);
+  step(["See", "teh", "1234"]);
+  step(["See", "teh", "1234", "x"], false);
+  assert.equal(words(), "see teh");
+  step([]);
+  assert.equal(words(), "");
+  state = { line: untold(0, ["pasted", "text"]), cache: caches.makeCache() };
+  step(["pasted", "text", "mine"]);
+  assert.equal(words(), "mine");
+  step(["", "text", "mine", "too"]); // longer than a message is
+  assert.equal(words(), "mine");
+});

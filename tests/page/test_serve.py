@@ -1,0 +1,261 @@
+"""The server answers with its own files and nothing else; which models it finds, and what it refuses."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import shutil
+import socket
+import struct
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from page_site import running
+
+from tacit import personal_models, runs, serve, serve_models
+from tacit.errors import TacitError
+from tacit.keyboard import layout, parameters
+from tacit.ngram import compact, compact_suggest
+
+PIECES = [
+    "..",
+    ".",
+    "%2e%2e",
+    "%2E.",
+    "..%2f",
+    "..\\",
+    "%00",
+    "~",
+    "etc",
+    "passwd",
+    "page",
+    "tacit",
+    "serve.py",
+]
+PIECES += [
+    "index.html",
+    "app.js",
+    "models.json",
+    "model-0.tacit",
+    "package.json",
+    "",
+    "file:",
+    "C:",
+    "?",
+    "#",
+    "*",
+]
+
+
+def ask(
+    address: str, path: bytes, host: str = "localhost", method: str = "GET"
+) -> tuple[int, dict[str, str], bytes]:
+    """A request with exactly this path, which clients would tidy up."""
+    where = urlsplit(address)
+    with socket.create_connection((where.hostname, where.port), timeout=10) as line:
+        line.sendall(
+            f"{method} ".encode() + path + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+        )
+        answer = b""
+        while part := line.recv(65536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *rest = head.decode("latin-1").split("\r\n")
+    return int(first.split()[1]), dict(line.split(": ", 1) for line in rest), body
+
+
+def test_all_files_of_the_page_are_served_with_the_policy(small):
+    files = serve.site([serve.Shown("a", "A", "first", small.path.read_bytes())], ["damn"], ["no luck"])
+    with running(files) as address:
+        for path, wanted in files.items():
+            status, head, body = ask(address, path.encode())
+            assert (status, head["Content-Type"], body) == (200, wanted.kind, wanted.body)
+            assert (
+                head["Content-Security-Policy"] == serve.POLICY
+                and head["X-Content-Type-Options"] == "nosniff"
+            )
+            assert "no-store" in head["Cache-Control"] and "Python" not in head["Server"]
+            status, head, body = ask(address, path.encode(), method="HEAD")
+            assert (status, int(head["Content-Length"]), body) == (200, len(wanted.body), b"")
+        assert ask(address, b"/index.html?x=1")[0] == 200
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
+            assert ask(address, b"/", method=method)[0] == 501
+    listed = json.loads(files["/models.json"].body)
+    assert listed["models"] == [{"id": "a", "title": "A", "about": "first", "file": "model-0.tacit"}]
+    assert (listed["blocked"], listed["problems"]) == (["damn"], ["no luck"])
+    assert (listed["layout"], listed["parameters"]) == (layout.as_json(), parameters.as_json())
+    assert files["/model-0.tacit"].body == small.path.read_bytes()
+
+
+def test_the_policy_names_no_other_host_and_allows_no_inline_script():
+    assert (
+        "default-src 'none'" in serve.POLICY and "unsafe" not in serve.POLICY and "http" not in serve.POLICY
+    )
+    page = serve.page_files()["index.html"].body.decode()
+    assert "://" not in page and "onclick" not in page and "<style" not in page and page.count("<script") == 1
+    for name, answer in serve.page_files().items():
+        assert name == "keyboard.js" or b"://" not in answer.body, (
+            name
+        )  # there: the name of SVG, which is no address
+
+
+def test_page_and_script_are_small():
+    assert sum(len(answer.body) for answer in serve.page_files().values()) <= 300_000
+
+
+class Plain:
+    """A server and what it has; not a tuple, whose repr would fill the screen."""
+
+    def __init__(self, files: serve.Site, address: str) -> None:
+        self.files, self.address = files, address
+
+
+@pytest.fixture(scope="module")
+def plain(small):
+    files = serve.site([serve.Shown("a", "A", "", small.path.read_bytes())])
+    with running(files) as address:
+        yield Plain(files, address)
+
+
+@settings(max_examples=150)
+@given(
+    st.one_of(
+        st.lists(st.sampled_from(PIECES), max_size=8).map("/".join),
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n \0"), max_size=30),
+    )
+)
+@example("/../../../../etc/passwd")
+@example("//etc/passwd")
+@example("/page/../index.html")
+@example("/%69ndex.html")
+@example("/package.json")
+@example("/index.html/")
+def test_no_path_leads_anywhere_but_to_its_own_files(plain, path):
+    status, _, body = ask(plain.address, b"/" + path.encode())
+    words = f"/{path}".encode().decode("latin-1").split()  # so Python's server reads a request's line
+    name = "/" + words[0].partition("?")[0].lstrip("/")  # and makes // at the start one
+    if len(words) == 1 and name in plain.files:
+        assert (status, body) == (200, plain.files[name].body)
+    else:
+        assert status in (400, 404) and len(body) < 1000
+
+
+def test_it_listens_on_this_machine_and_answers_to_its_names_only(plain):
+    files, address = plain.files, plain.address
+    assert address.startswith("http://127.0.0.1:")
+    for host in ("localhost", "127.0.0.1:80", "[::1]", "LOCALHOST:1"):
+        assert ask(address, b"/", host)[0] == 200
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::2]"):
+        status, _, body = ask(address, b"/models.json", host)
+        assert status == 421 and b"model" not in body
+    open_to_all = serve.server(files, "0.0.0.0")
+    assert open_to_all.server_address[0] == "0.0.0.0"
+    open_to_all.server_close()
+
+
+def test_what_cannot_be_served_is_one_line(tacit, small, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        tacit("serve", small.path, "--no-open", "--port", port).refused(f"port {port} is in use", "--port")
+    tacit("serve", small.path, "--port", 70_000).refused("--port 70000")
+    tacit("serve", small.path, "--port", 0, "--host", "203.0.113.1").refused("--host 203.0.113.1")
+    tacit("serve", tmp_path, "--port", 0).refused("not a run directory")
+    tacit("serve", tmp_path / "no.tacit", "--port", 0).refused("no.tacit", "cannot read")
+    (tmp_path / "a.arpa").write_text("\\data\\\n")
+    tacit("serve", tmp_path / "a.arpa", "--port", 0).refused("a.arpa", "compact files")
+    data = bytearray(small.path.read_bytes())
+    struct.pack_into("<I", data, 8, 2)
+    (tmp_path / "newer.tacit").write_bytes(data)
+    tacit("serve", tmp_path / "newer.tacit", "--port", 0).refused("newer.tacit", "version 2", "update")
+    (tmp_path / "block.txt").write_text("two words\n")
+    tacit("serve", small.path, "--port", 0, "--block", tmp_path / "block.txt").refused("block.txt, line 1")
+    tacit("serve", small.path, "--port", 0, "--block", tmp_path / "none.txt").refused("none.txt")
+
+
+def test_the_command_serves_until_it_is_interrupted(process, small, tmp_path):
+    (tmp_path / "block.txt").write_text("Damn\n")
+    started = process.start("serve", small.path, "--no-open", "--port", 0, "--block", tmp_path / "block.txt")
+    try:
+        address = started.stdout.readline().split()[0]
+        with urllib.request.urlopen(address + "models.json", timeout=10) as answer:
+            listed = json.load(answer)
+        assert [m["title"] for m in listed["models"]] == ["typists, lower"] and listed["blocked"] == ["damn"]
+        with urllib.request.urlopen(address + listed["models"][0]["file"], timeout=10) as answer:
+            assert answer.read() == small.path.read_bytes()
+    finally:
+        started.send_signal(2)
+        out, err = started.communicate(timeout=30)
+    assert (started.returncode, out, err) == (0, "", "")
+
+
+@pytest.fixture
+def run(trained, tmp_path) -> Path:
+    """A run of its own, with one person's model: only the bias is tuned, towards one word."""
+    path = Path(shutil.copytree(trained.path, tmp_path / "run"))
+    loaded = runs.load(path)
+    bias = np.zeros(len(loaded.vocabulary), np.float32)
+    bias[loaded.vocabulary.index["home"]] = 6.0
+    facts = {
+        "user": "ana",
+        "part": "bias",
+        "personal": "1.0",
+        "cache": "0.0",
+        "base": personal_models._digest(loaded),
+    }
+    (path / "personal" / "models").mkdir(parents=True)
+    personal_models.save(
+        path / "personal" / "models", personal_models.Stored("ana", {"tuned": {"output_bias": bias}}, facts)
+    )
+    return path
+
+
+def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(serve_models, "SENTENCES", 200)
+    found = {shown.id: shown for shown in serve_models.find(run).models}
+    assert list(found) == [
+        "federated",
+        "untrained",
+        "collected",
+        "personal-ana",
+    ]  # no supplement for such text
+    opened = {}
+    for name, shown in found.items():
+        (tmp_path / f"{name}.tacit").write_bytes(shown.data)
+        opened[name] = compact.open(tmp_path / f"{name}.tacit")
+    words = opened["federated"].words.every()
+    assert all(model.words.every() == words for model in opened.values())
+    best = compact_suggest.next_words(opened["personal-ana"], ["see"], 1)[0]
+    assert best[0] == "home" and best[1] > 0.5
+    flat = [p for _, p in compact_suggest.next_words(opened["untrained"], ["see"], 10)]
+    assert max(flat) < 2.5 * min(flat)  # an untrained network prefers nothing much
+    kept = {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
+    assert serve_models.find(run) == (list(found.values()), [])
+    assert kept == {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
+    file = run / "keyboard" / "collected.tacit"
+    file.write_bytes(file.read_bytes()[:-1])  # damaged: made again
+    assert serve_models.find(run) == (list(found.values()), [])
+    (run / "ngram").mkdir()
+    (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)  # now this is the run's model,
+    network = run / "checkpoints" / "best.safetensors"
+    damaged = bytearray(network.read_bytes())
+    damaged[-1] ^= 1
+    network.write_bytes(damaged)  # and nothing else can be made any more
+    models, problems = serve_models.find(run)
+    assert [(shown.id, shown.data) for shown in models] == [("federated", found["collected"].data)]
+    assert len(problems) == 4 and "Personal: ana" in problems[-1] and "sha256" in problems[-1]
+    (run / "ngram" / "model.tacit").write_bytes(b"TacitNG\n" + struct.pack("<IIII", 9, 0, 24, 0))
+    with pytest.raises(TacitError, match="version 9"):
+        serve_models.find(run)
+
+
+def test_the_examples_of_the_modules_hold():
+    for module in (serve, serve_models):
+        assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(serve).attempted >= 3

@@ -1,0 +1,159 @@
+"""Questions with Python's answers, for JavaScript to answer: what both must agree on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.keyboard import layout, parameters, suggestions
+from tacit.keyboard.capitals import starts_sentence, written
+from tacit.ngram import compact, compact_suggest
+from tacit.text.packed import Packed
+from tacit.text.tokens import tokenize
+from tacit.text.vocabulary import BOS, EOS, Vocabulary
+
+TEXTS = (
+    "Don’t wait... it's 10:30 already!! :)",
+    "mail a.b@example.org or see https://example.org/a?b=c). www.x.y",
+    "👍🏽👩‍👩‍👧‍👦🇬🇧1️⃣ ok <3 </3 :-D :p x:p ^_^ -_- >_< ://a :/ :/x",
+    "<unk> <s> </s> <#> a-b 'tis rock'n'roll 3.50 1,000 3. x² été e\u0301te\u0301",
+    "שלום עולם مرحبا بالعالم 日本語 ひらがな हिन्दी",
+    "\t\n  \u2009 \x1c \x85 a",
+    "...--??!!,,** $$ #tag @you _x_ a_b ~= \\|/ {}[]()",
+)
+
+
+def contexts(words: Vocabulary, text: Packed, count: int, seed: int) -> Iterator[list[str]]:
+    """Places in text of people the model never saw; some words are exchanged for unknown ones."""
+    draw = np.random.default_rng(seed)
+    places = draw.choice(np.flatnonzero(text.tokens != BOS), count)
+    starts = text.offsets[np.searchsorted(text.offsets, places, side="right") - 1]
+    for first, place in zip(starts.tolist(), places.tolist(), strict=True):
+        found = [words.words[i] for i in text.tokens[first + 1 : place].tolist()]
+        yield [w if draw.random() > 0.03 else "qqzzy" for w in found]
+
+
+def suggested(stored: compact.Compact, words: Vocabulary, text: Packed, count: int) -> list[Any]:
+    """Next words and completions straight from the file: context, prefix, words and probabilities."""
+    draw, found = np.random.default_rng(1), []
+    for i, context in enumerate(contexts(words, text, count, 0)):
+        word = words.words[int(draw.integers(3, len(words)))]
+        prefix = word[: int(draw.integers(1, 4))] if i % 4 == 0 else ""
+        found.append([context, prefix, compact_suggest.complete(stored, context, prefix, 3)])
+    return found
+
+
+def completed(suggester: suggestions.Suggester, words: Vocabulary, text: Packed, count: int) -> list[Any]:
+    """The same through the one interface, with capitals."""
+    draw, found = np.random.default_rng(2), []
+    for context in contexts(words, text, count, 3):
+        prefix = words.words[int(draw.integers(3, len(words)))][: int(draw.integers(0, 4))]
+        prefix = [prefix, prefix.capitalize(), prefix.upper()][int(draw.integers(0, 3))]
+        found.append([context, prefix, suggester.complete(context, prefix, 3)])
+    return found
+
+
+def typeable(words: Vocabulary, text: Packed) -> list[tuple[list[str], str]]:
+    """Words of the text that keys can type, each with what comes before it."""
+    found = []
+    for first, last in zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
+        line = [words.words[i] for i in text.tokens[first + 1 : last].tolist() if i != EOS]
+        found += [(line[:i], w) for i, w in enumerate(line) if layout.spell(w)]
+    return found
+
+
+def decoded(suggester: suggestions.Suggester, words: Vocabulary, text: Packed) -> dict[str, Any]:
+    """Taps and trails with noise, and what Python makes of them."""
+    draw = np.random.default_rng(4)
+    every = typeable(words, text)
+    chosen = [every[i] for i in draw.choice(len(every), 240)]
+    taps, glides = [], []
+    for i, (context, word) in enumerate(chosen):
+        at = np.array([layout.centre(c) for c in layout.spell(word)])
+        noisy = at + draw.normal(size=at.shape) * (0.0 if i % 5 == 0 else 0.35)
+        if i % 7 == 3 and len(noisy) > 2:
+            noisy = np.delete(noisy, 1, axis=0)
+        noisy = noisy.round(4)
+        typed = layout.nearest(noisy)
+        typed = typed.capitalize() if i % 3 == 0 else typed
+        meant = suggester.correct(context, noisy, k=3, typed=typed)
+        ranked = [[c.word, c.score, c.cost] for c in meant.words]
+        taps.append([context, noisy.tolist(), typed, meant.best, meant.known, meant.clear, ranked])
+        line = np.repeat(at, 6, axis=0)[: 6 * len(at)] + draw.normal(size=(6 * len(at), 2)) * 0.12
+        trail = line.round(4)
+        drawn = suggester.glide(context, trail, k=3)
+        glides.append([context, trail.tolist(), [[c.word, c.score, c.cost] for c in drawn]])
+    return {"taps": taps, "glides": glides}
+
+
+def token_vectors(count: int) -> list[Any]:
+    """Text of awkward pieces, and its tokens."""
+    draw = np.random.default_rng(5)
+    pieces = [
+        *"ab'’-.,:!?<>/3_^*@#é ",
+        " ",
+        "\n",
+        "http://",
+        "www.",
+        "🙂",
+        "👍🏽",
+        "🇬🇧",
+        "\u200d",
+        "日",
+        "ש",
+        "\u0301",
+        "12",
+    ]
+    random = ["".join(draw.choice(pieces, int(draw.integers(0, 24))).tolist()) for _ in range(count)]
+    return [[text, tokenize(text)] for text in (*TEXTS, *random)]
+
+
+def capital_vectors(words: Vocabulary, text: Packed) -> list[Any]:
+    """Starts of sentences, and forms."""
+    found: list[Any] = []
+    for context in contexts(words, text, 300, 6):
+        found.append([context, starts_sentence(context)])
+    for context in (
+        [],
+        ['"'],
+        ["!"],
+        ["yes", "!", '"'],
+        ["a"] * 70,
+        ["."] * 70,
+        ["", "a", "."],
+        ["7"],
+        ["日本"],
+    ):
+        found.append([context, starts_sentence(context)])
+    forms = [
+        [w, cased, start, typed, written(w, cased, start, typed)]
+        for w in ("i", "i'm", "the", "Paris", "été", "ß", "'tis", "in")
+        for cased in (False, True)
+        for start in (False, True)
+        for typed in ("", "t", "T", "TH", "Th", "'t", "é", "É")
+    ]
+    return [found, forms]
+
+
+def write(folder: Path, small: Any, cased: Any) -> None:
+    """The files that tests/page/js reads."""
+    made: dict[str, Any] = {
+        "layout": layout.as_json(),
+        "parameters": parameters.as_json(),
+        "tokens": token_vectors(1500),
+        "capitals": capital_vectors(small.vocabulary, small.test),
+    }
+    for name, model, count in (("small", small, 10_000), ("cased", cased, 1000)):
+        stored = compact.open(model.path)
+        suggester = suggestions.open(model.path)
+        made[name] = {
+            "file": str(model.path),
+            "suggested": suggested(stored, model.vocabulary, model.test, count),
+            "completed": completed(suggester, model.vocabulary, model.test, count // 10),
+            **decoded(suggester, model.vocabulary, model.test),
+        }
+    (folder / "vectors.json").write_text(json.dumps(made), "utf-8")

@@ -1,0 +1,67 @@
+"""Put what was measured of the keyboard page into docs/page.md, from benchmarks/results/page.json.
+
+python benchmarks/page.py runs/demo > page.json
+python tools/measured_page.py add page.json ["what else the machine was doing"]
+python tools/measured_page.py                 # the page, with nothing new
+
+To be added on the machine that was measured: its name is put down, and the day.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pages import RESULTS, filled, machine, read, source, store, table, today
+
+PAGE, FILE = "docs/page.md", "page.json"
+
+
+def block(found: dict[str, Any]) -> str:
+    """The table of one measurement."""
+    handled, painted, first = found["handled_ms"], found["painted_ms"], found["first_usable_ms"]
+    models = found["model_bytes"]
+    rows = [
+        ["", "asked for", "measured"],
+        [
+            f"from a key to the new suggestions, {found['keys']} keys, 95 % within",
+            "20 ms",
+            f"{handled['p95']:.1f} ms",
+        ],
+        ["half of them within", "", f"{handled['p50']:.1f} ms"],
+        ["until they are painted, 95 % within", "", f"{painted['p95']:.1f} ms"],
+        [
+            f"first usable, {len(models)} models of {sum(models.values()) / 1e6:.1f} MB loaded, median of five",
+            "2 s",
+            f"{first['median'] / 1000:.2f} s",
+        ],
+        ["page and script without the models", "300 KB", f"{found['page_bytes'] / 1000:.0f} KB"],
+        ["requests after loading", "0", str(found["requests_after"])],
+        ["errors in the console", "0", str(len(found["console_errors"]))],
+    ]
+    beside = f" {found['beside']}." if found["beside"] else ""
+    said = f"Printed by `python benchmarks/page.py runs/demo` with headless Chromium {found['chromium']}.{beside}"
+    return f"{table(rows)}\n\n{said} {source([found], FILE)}"
+
+
+def page(folder: Path = RESULTS) -> str:
+    """docs/page.md as it should be."""
+    return filled(Path(PAGE).read_text("utf-8"), {"page": block(read(FILE, folder))})
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case []:
+            pass
+        case ["add", file, *beside]:
+            found = json.loads(Path(file).read_text("utf-8"))
+            store(FILE, {"machine": machine(), "date": today(), "beside": " ".join(beside), **found})
+        case _:
+            raise SystemExit(__doc__)
+    Path(PAGE).write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
