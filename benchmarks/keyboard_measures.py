@@ -16,8 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tacit import evaluate, export, keyboard_report, runs
-from tacit.demo import fit_ngram
+from tacit import runs
+from tacit.commands import evaluate, export, keyboard_report
+from tacit.commands.demo import fit_ngram
 from tacit.ngram import compact_writer
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.text.prepare import prepare

@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit import export
+from tacit.commands import export
 from tacit.keyboard import network8, network8_suggest, network8_writer
 from tacit.models import ARCHITECTURES, count_parameters, language_model
 from tacit.runs import read_config

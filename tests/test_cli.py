@@ -11,7 +11,7 @@ import pytest
 
 import tacit as package
 from commands import TINY, WORDS, Commands, Processes, Trained, sets, stub, tree, write_corpus
-from tacit import bench
+from tacit.commands import bench
 from tacit.text.catalogue import entries
 
 COMMANDS = ["train", "evaluate", "compare", "predict", "bench", "presets", "demo"]

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from commands import WORDS, Commands, sets, tree, write_corpus
 from tacit import progress
+from tacit.commands.count import CountOptions, count
 from tacit.config import resolve
-from tacit.count import CountOptions, count
 from tacit.settings import dump
 from tacit.text.prepare import prepare
 from tacit.text.vocabulary import UNK

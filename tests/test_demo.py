@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from commands import TINY, Commands, sets, tree
-from tacit import demo, personalize, runs
+from tacit import runs
+from tacit.commands import demo, personalize
 from test_report import Parsed
 
 

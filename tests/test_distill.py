@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from commands import TINY, Commands, Trained, file_size_limit, leftovers, stub, tree, write_corpus
-from tacit import evaluate, runs, supplement
+from tacit import runs
+from tacit.commands import evaluate, supplement
 from tacit.config import resolve
 from tacit.ngram import arpa, compact, sampling, validity
 from tacit.text.pieces import MARKER

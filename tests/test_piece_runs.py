@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-from tacit import evaluate, runs
+from tacit import runs
+from tacit.commands import evaluate
 from tacit.config import resolve
 from tacit.errors import TacitError
 from tacit.federated.evaluation import per_piece, scorer, summary

@@ -9,7 +9,7 @@ from typing import Any
 
 from pages import short, source, table
 
-from tacit.count_report import PUBLISHED
+from tacit.commands.count_report import PUBLISHED
 
 Entry = dict[str, Any]
 DEMO = "demo"  # the entry whose tables explain the method

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pages import filled, machine, table, today
 
-from tacit import personal_report, plots, report
+from tacit import plots, report
+from tacit.commands import personal_report
 
 DEMO = Path("runs/demo")
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tacit.bench import Workload, memory_used_mb, random_cohort
+from tacit.commands.bench import Workload, memory_used_mb, random_cohort
 from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.executors import cohort_training, devices
 from tacit.federated.lanes import Plan, lay_out

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from commands import Commands, Trained
-from tacit import export, keyboard_report, runs
+from tacit import runs
+from tacit.commands import export, keyboard_report
 from tacit.errors import TacitError
 from tacit.federated.evaluation import scorer, summary
 from tacit.keyboard import measures, measures_models, measures_text, network8, network8_suggest

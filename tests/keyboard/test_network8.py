@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from commands import Commands, Trained, file_size_limit, leftovers
-from tacit import export, runs
+from tacit import runs
+from tacit.commands import export
 from tacit.errors import TacitError
 from tacit.federated.evaluation import scorer, suggest, summary
 from tacit.keyboard import network8, network8_source, network8_suggest, network8_writer

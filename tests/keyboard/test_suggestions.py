@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_models import flat, model_of, talk, taps_of, write_run
 
-from tacit import evaluate, personal_models, runs
+from tacit import personal_models, runs
+from tacit.commands import evaluate
 from tacit.config import resolve
 from tacit.errors import TacitError
 from tacit.federated.evaluation import suggest

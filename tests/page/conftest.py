@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from page_site import Small, Visit, chromium, kneser_ney, running
 
-from tacit import serve
+from tacit.commands import serve
 
 
 @pytest.fixture(scope="session")

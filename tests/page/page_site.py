@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tacit import serve
+from tacit.commands import serve
 from tacit.ngram import compact_writer
 from tacit.ngram.sampling import Sentences
 from tacit.ngram.topology import from_corpus

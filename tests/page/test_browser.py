@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from page_site import running
 
-from tacit import serve
+from tacit.commands import serve
 from tacit.keyboard import layout, suggestions
 
 TINY = {"viewport": {"width": 360, "height": 740}}

@@ -17,7 +17,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from page_site import running
 
-from tacit import personal_models, runs, serve, serve_models
+from tacit import personal_models, runs
+from tacit.commands import serve, serve_models
 from tacit.errors import TacitError
 from tacit.keyboard import layout, parameters
 from tacit.ngram import compact, compact_suggest

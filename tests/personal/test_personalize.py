@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from commands import TINY, WORDS, Commands, tree, write_corpus
-from tacit import personal_models, personal_report, runs
-from tacit import personalize as personal
+from tacit import personal_models, runs
+from tacit.commands import personal_report
+from tacit.commands import personalize as personal
+from tacit.commands.personal_summary import for_machines
 from tacit.config import resolve
 from tacit.files import save_tree
 from tacit.personal import split, sums, trial
 from tacit.personal.mixing import Mix, mixture, remember
 from tacit.personal.parts import PARTS
 from tacit.personal.strategies import Strategy
-from tacit.personal_summary import for_machines
 from tacit.text.prepare import context
 from test_report import Parsed
 

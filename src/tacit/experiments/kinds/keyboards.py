@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tacit.commands.demo import fit_ngram
 from tacit.config import from_tables
-from tacit.demo import fit_ngram
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.results import Measured

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.output import DataOption, JsonOption, print_json, print_table
+from tacit.cli.options import DataOption, JsonOption, print_json, print_table
 
 data = typer.Typer(help="Known public corpora, and numbers about any text.", no_args_is_help=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit import plots
-from tacit.count import Counted, window
+from tacit.commands.count import Counted, window
 from tacit.report import document, table
 
 # Table 1: relative change in per cent with its 95 % interval; the baseline's row is absolute

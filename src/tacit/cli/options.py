@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,9 @@ from rich.table import Table
 DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit)."),
+]
+CorpusOption = Annotated[
+    str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
 
@@ -33,3 +37,11 @@ def print_json(value: Any) -> None:
     from tacit.files import to_json
 
     typer.echo(to_json(value))
+
+
+def start_jax() -> None:
+    """On CPU, let JAX see several devices, so that a cohort is spread over the cores."""
+    import jax
+
+    if "JAX_NUM_CPU_DEVICES" not in os.environ:  # JAX's own way to say how many
+        jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.output import DataOption
+from tacit.cli.options import DataOption, start_jax
 
 
 def register(app: typer.Typer) -> None:
@@ -42,16 +42,15 @@ def serve(
     import contextlib
     import webbrowser
 
-    from tacit import cli
-    from tacit import serve as serving
+    from tacit.commands import serve as serving
+    from tacit.commands.serve_models import find
     from tacit.keyboard import blocked
     from tacit.progress import reading
-    from tacit.serve_models import find
 
     words = blocked.read(block) if block else frozenset()
     with serving.server({}, host, port):
         pass  # a port in use is told before models are made
-    cli._start_jax()
+    start_jax()
     with reading() as watch:
         models, problems = find(run, data, watch)
     with serving.server(serving.site(models, words, problems), host, port) as server:

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import supplement
+from tacit.commands import supplement
+from tacit.commands.supplement import Supplement
 from tacit.config import Config
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Sums
@@ -34,7 +35,6 @@ from tacit.ngram import whitelist
 from tacit.ngram.compared import change, judge, share
 from tacit.ngram.convergence import compared_at, halves, rounds_between_new
 from tacit.ngram.unigrams import Round, chosen_words, counting, whole_counts
-from tacit.supplement import Supplement
 from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, prepare, read_population
 from tacit.text.vocabulary import SPECIALS, Vocabulary

@@ -25,7 +25,7 @@ from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS, UNK, Vocabulary
 
 if TYPE_CHECKING:
-    from tacit.distill import Distilled, DistillOptions
+    from tacit.commands.distill import Distilled, DistillOptions
 
 _ASKED = 300  # contexts whose suggestions are timed
 

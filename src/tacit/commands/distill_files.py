@@ -25,7 +25,7 @@ from tacit.files import cannot_write
 from tacit.ngram import arpa, combined, compact_writer, openfst
 
 if TYPE_CHECKING:
-    from tacit.distill import Distilled
+    from tacit.commands.distill import Distilled
 
 
 def check(out: Path) -> None:

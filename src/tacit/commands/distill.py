@@ -13,9 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tacit import runs, supplement
-from tacit.distill_figures import held_out, measure
-from tacit.distill_files import all_or_nothing, check, write
+from tacit import runs
+from tacit.commands import supplement
+from tacit.commands.distill_figures import held_out, measure
+from tacit.commands.distill_files import all_or_nothing, check, write
+from tacit.commands.supplement import Supplement
 from tacit.errors import TacitError
 from tacit.files import to_json, write_atomic
 from tacit.ngram import capitals, casing, combined, sampling
@@ -27,7 +29,6 @@ from tacit.ngram.minimise import minimise
 from tacit.ngram.sampling import Sentences, Source
 from tacit.ngram.topology import MAX_NGRAMS, from_corpus
 from tacit.ngram.validity import require
-from tacit.supplement import Supplement
 from tacit.text.pieces import Spelling, read_counts
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
 from tacit.errors import TacitError
-from tacit.output import DataOption, JsonOption, print_json, print_table
 
 
 def register(app: typer.Typer) -> None:
@@ -95,8 +95,8 @@ def count_words(
 
       tacit count fedavg --corpus nus-sms --supplement tatoeba-en --whitelist 10000 --cohort 100
     """
-    from tacit import cli, count_report
-    from tacit import count as counting
+    from tacit.commands import count as counting
+    from tacit.commands import count_report
     from tacit.config import resolve
     from tacit.progress import busy, rounds_of
     from tacit.runs import read_config
@@ -114,7 +114,7 @@ def count_words(
         read_limits(limits), whitelist, supplement, rounds or 0, cohort or 0, capacity or 0, order
     )
     counting.check(out)
-    cli._start_jax()
+    start_jax()
     with rounds_of("counting", rounds or config.training.rounds) as watch:
         counted = counting.count(config, options, data, watch)
     with busy("writing"):
@@ -183,8 +183,7 @@ def distill(
 
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
     """
-    from tacit import cli
-    from tacit.distill import DistillOptions, carry_out
+    from tacit.commands.distill import DistillOptions, carry_out
     from tacit.progress import reading
 
     if topology not in ("e", "i", "m", "r"):
@@ -197,7 +196,7 @@ def distill(
     which: Any = topology  # one of the four, as checked above
     options = DistillOptions(supplement, order, max_ngrams, which, cased, pieces, unigrams, sentences, seed)
     out = out or run / "ngram"
-    cli._start_jax()
+    start_jax()
     with reading() as tell:
         found = carry_out(
             run,

@@ -22,10 +22,10 @@ from urllib.parse import unquote
 import numpy as np
 
 from tacit import __version__
+from tacit.commands.serve import Shown
 from tacit.errors import TacitError
 from tacit.files import to_json, write_atomic
 from tacit.ngram import compact, compact_writer, load
-from tacit.serve import Shown
 from tacit.text.lines import Watch, nobody
 from tacit.text.vocabulary import UNK, Vocabulary
 
@@ -144,8 +144,9 @@ def _distil(path: Path, data: Path | None, watch: Watch) -> Callable[[Path], boo
     """The federated model itself, small, for a run that was never distilled."""
 
     def make(file: Path) -> bool:
-        from tacit import runs, supplement
-        from tacit.distill import DistillOptions, distill, words_of
+        from tacit import runs
+        from tacit.commands import supplement
+        from tacit.commands.distill import DistillOptions, distill, words_of
 
         run = runs.load(path)
         beside = supplement.find(run.config, None, data)
@@ -220,8 +221,9 @@ def _untrained(path: Path) -> Callable[[Path], bool]:
 
 def _supplement(path: Path, stored: compact.Compact, data: Path | None) -> Callable[[Path], bool]:
     def make(file: Path) -> bool:
-        from tacit import runs, supplement
-        from tacit.distill import words_of
+        from tacit import runs
+        from tacit.commands import supplement
+        from tacit.commands.distill import words_of
 
         run = runs.load(path)
         try:
@@ -246,7 +248,7 @@ def _collected(path: Path, stored: compact.Compact, data: Path | None) -> Callab
         from dataclasses import replace
 
         from tacit import runs
-        from tacit.distill import words_of
+        from tacit.commands.distill import words_of
         from tacit.text.packed import Packed
         from tacit.text.prepare import prepare
 

@@ -22,7 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit import evaluate, personal_models, personal_summary, runs
+from tacit import personal_models, runs
+from tacit.commands import evaluate, personal_summary
+from tacit.commands.personal_summary import Gated
 from tacit.errors import TacitError
 from tacit.files import cannot_write, to_json, write_atomic
 from tacit.personal import gate, strategies, sums, trial
@@ -31,7 +33,6 @@ from tacit.personal.parts import PARTS
 from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, Users, split
 from tacit.personal.strategies import Strategy
 from tacit.personal_models import Stored
-from tacit.personal_summary import Gated
 from tacit.text.corpus import SplitCorpus
 from tacit.text.encode import everybody, numbered, of_people, packed
 from tacit.text.lines import Watch, nobody

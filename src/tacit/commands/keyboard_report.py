@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tacit import runs
+from tacit.commands.evaluate import _same
 from tacit.errors import TacitError
-from tacit.evaluate import _same
 from tacit.keyboard import accuracy, measures, measures_models, measures_text, network8, suggestions
 from tacit.keyboard.measures import Sums
 from tacit.keyboard.measures_models import Judged

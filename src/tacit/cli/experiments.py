@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
 from tacit.errors import TacitError
-from tacit.output import DataOption, JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
     from tacit.experiments.entry import Entry
@@ -130,9 +130,8 @@ def _fully(
 
 
 def _start() -> None:
-    from tacit import cli
 
-    cli._start_jax()
+    start_jax()
     keep_compiled()
 
 

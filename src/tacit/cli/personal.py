@@ -8,8 +8,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
 from tacit.errors import TacitError
-from tacit.output import DataOption, JsonOption, print_json, print_table
 
 Number = TypeVar("Number", int, float)
 
@@ -86,9 +86,9 @@ def personalize(
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
     """
-    from tacit import cli, personal_report
-    from tacit import personalize as personal
-    from tacit.personal_summary import for_machines
+    from tacit.commands import personal_report
+    from tacit.commands import personalize as personal
+    from tacit.commands.personal_summary import for_machines
     from tacit.progress import busy, reading, rounds_of
 
     where = out or run / "personal"
@@ -104,7 +104,7 @@ def personalize(
         more,
     )
     personal.check(run, options, where)
-    cli._start_jax()
+    start_jax()
     with reading() as watch:
         job = personal.prepare(run, options, data, watch)
     with rounds_of("personalising", personal.passes(job)) as tell:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.output import DataOption, JsonOption, print_json, print_table
+from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
 
 
 def register(app: typer.Typer) -> None:
@@ -36,11 +36,10 @@ def export(
 
       tacit predict network.tacit "see you"
     """
-    from tacit import cli
-    from tacit.export import carry_out
+    from tacit.commands.export import carry_out
     from tacit.progress import reading
 
-    cli._start_jax()
+    start_jax()
     with reading() as watch:
         found = carry_out(run, out or run / "network.tacit", people, data, watch)
     if as_json:

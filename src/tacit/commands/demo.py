@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tacit import personal_report, personalize, report, runs
+from tacit import report, runs
+from tacit.commands import personal_report, personalize
+from tacit.commands.distill import DistillOptions, carry_out
+from tacit.commands.distill_files import check
 from tacit.config import Config, resolve
-from tacit.distill import DistillOptions, carry_out
-from tacit.distill_files import check
 from tacit.errors import TacitError
 from tacit.federated.evaluation import suggest, summary
 from tacit.files import to_json, write_atomic

@@ -1,0 +1,94 @@
+"""The commands. Each reads its arguments, calls one function and prints what it returns; no logic here.
+
+Every command exits with 0, or with 2 and one line on standard error that says what is wrong and what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated, NoReturn
+
+import typer
+
+from tacit import __version__
+from tacit.cli import asking, experiments, export, keyboard, ngram, personal, training
+from tacit.cli.data import data
+from tacit.errors import TacitError
+
+app = typer.Typer(
+    help="Keyboards that learn from what people type without anyone collecting it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    suggest_commands=False,  # click does already
+    rich_markup_mode="rich",
+)
+app.add_typer(data, name="data")
+for room in (training, asking, ngram, personal, keyboard, export, experiments):
+    room.register(app)
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+_NO_MEMORY = (
+    "out of memory; lower model.hidden, model.embedding or text.vocabulary, client.batch, or sampling.clients "
+    "(on an accelerator also training.lanes_mb)"
+)
+
+
+def _fail(message: str) -> NoReturn:
+    _tell_the_job(message)
+    print(f"tacit: {' '.join(message.split())}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _tell_the_job(message: str) -> None:
+    """Where other processes train with this one, end with them; a usage error need not wait for JAX to load."""
+    if "jax" in sys.modules:
+        from tacit import hosts
+
+        hosts.fail(message)
+
+
+def main() -> None:
+    """The program `tacit`."""
+    try:
+        code = app(prog_name="tacit", standalone_mode=False)
+        if code == 130:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+    except TacitError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        _fail("interrupted; a run goes on with --resume")
+    except MemoryError:
+        _fail(_NO_MEMORY)
+    except BrokenPipeError:
+        _tell_the_job("standard output was closed")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(2) from None
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error, of click or of typer's own copy of it
+            if message := error.format_message().strip().rstrip("."):
+                _fail(f"{message}; see `tacit --help`")
+            raise SystemExit(0) from None  # a bare `tacit` has shown its help
+        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's way of saying it
+            _fail(_NO_MEMORY)
+        if type(error).__name__ == "Exit":
+            raise SystemExit(getattr(error, "exit_code", 2)) from None
+        if isinstance(error, OSError) and error.strerror:
+            _fail(
+                f"{error.filename or 'standard output'}: {error.strerror}; check the path, its permissions and space"
+            )
+        if os.environ.get("TACIT_DEBUG"):
+            traceback.print_exc()
+            _tell_the_job(str(error))
+            raise SystemExit(2) from None
+        _fail(f"this should not have happened: {type(error).__name__}: {error} (TACIT_DEBUG=1 shows where)")
+    raise SystemExit(code or 0)

@@ -1,0 +1,171 @@
+"""The commands that train, time and show: `tacit train`, `presets`, `bench`, `demo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.options import CorpusOption, DataOption, JsonOption, print_json, print_table, start_jax
+from tacit.errors import TacitError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    for command in (train, presets, bench, demo):
+        app.command()(command)
+
+
+def train(
+    preset: Annotated[
+        str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run; see `tacit presets`.")
+    ],
+    corpus: CorpusOption = None,
+    rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of training's draws (the typists have typists.seed).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+    ] = None,
+    data: DataOption = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT|auto",
+            help="Share cohorts with other processes: where process 0 is met. auto: ask the cluster.",
+        ),
+    ] = None,
+    processes: Annotated[int | None, typer.Option(help="How many processes share a cohort.")] = None,
+    process: Annotated[int | None, typer.Option(help="Which of them this is, from 0.")] = None,
+    wait: Annotated[int | None, typer.Option(help="Seconds to wait for the others (60).")] = None,
+) -> None:
+    """Train a model and leave a run directory.
+
+    Examples:
+
+      tacit train fedavg --rounds 20 --out runs/first
+
+      tacit train fedatt --corpus ~/texts.jsonl.gz --set client.lr=0.5 --set sampling.clients=50
+
+      tacit train my.toml --resume
+
+      tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
+    """
+    from tacit import hosts, report, runs
+    from tacit.config import resolve
+    from tacit.progress import bar, reading
+    from tacit.progress import tensorboard as to_tensorboard
+
+    start_jax()
+    if corpus and Path(corpus).expanduser().exists():
+        corpus = str(Path(corpus).expanduser().resolve())  # a run is read from anywhere
+    given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
+    assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
+    config = resolve(preset, [*assignments, *(set_ or [])])
+    out = out or Path("runs") / Path(preset).stem
+    hosts.join(coordinator, processes, process, wait)
+    watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
+    with reading() as watch:
+        summary = runs.train(config, out, resume, data, watchers, watch)
+    if hosts.first():
+        entry = report.entry_of(out)
+        lead = (
+            f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
+        )
+        facts = report.run_facts(summary, report.seconds_of(out))
+        report.write(
+            out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
+        )
+        print_table(report.comparison([entry]))
+        typer.echo(f"{out / 'report.html'}")
+    hosts.leave()
+
+
+def presets() -> None:
+    """List the built-in configurations.
+
+    Example:
+
+      tacit presets
+    """
+    from tacit.config import preset_summary
+    from tacit.config import presets as known
+
+    print_table([["preset", "what"], *([name, preset_summary(name)] for name in known())])
+
+
+def bench(
+    workload: Annotated[
+        list[str] | None, typer.Option("--workload", help="small, gboard, paper, ragged; may be repeated.")
+    ] = None,
+    precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
+    executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
+    repeats: Annotated[int, typer.Option(help="Timed repeats; the median counts.", min=1)] = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Time a cohort's training on this machine.
+
+    Example:
+
+      tacit bench --workload small --json
+    """
+    from tacit.commands.bench import WORKLOADS, measure
+    from tacit.progress import busy
+
+    start_jax()
+    for name, value, allowed in (
+        ("--precision", precision, ("float32", "bfloat16")),
+        ("--executor", executor, ("auto", "vmap", "map")),
+    ):
+        if value not in allowed:
+            raise TacitError(f"{name} {value} is not known; it is one of: {', '.join(allowed)}")
+    found = []
+    for name in workload or list(WORKLOADS):
+        with busy(f"timing {name}"):
+            found.append(measure(name, precision, executor, repeats))
+    if as_json:
+        print_json(found)
+        return
+    header = ["workload", "clients", "executor", "devices", "ms per client-step", "words per second"]
+    rows = [[*header, "useful", "of matrix rate", "of copy rate", "peak MB"]]
+    rows += [
+        [
+            r["workload"],
+            str(r["clients"]),
+            r["executor"],
+            f"{r['devices']} × {r['device']}",
+            f"{r['ms_per_client_step']:.3f}",
+            f"{r['tokens_per_s']:,.0f}",
+            f"{r['useful_share']:.0%}",
+            f"{r['matrix_share']:.0%}",
+            f"{r['copy_share']:.0%}",
+            f"{r['peak_memory_mb']:,.0f}",
+        ]
+        for r in found
+    ]
+    print_table(rows)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/demo"),
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+    ] = None,
+) -> None:
+    """Train on the built-in typists, compare with a central model and an n-gram, write a report.
+
+    Example:
+
+      tacit demo --out runs/demo
+    """
+    from tacit.commands.demo import demo as show
+
+    start_jax()
+    typer.echo(str(show(out, tuple(set_ or ()))))
+    typer.echo(f"to type on it: tacit serve {out}")

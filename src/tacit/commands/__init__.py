@@ -1,0 +1,1 @@
+"""What the commands do, over run directories. Arguments are read in `cli/`, and methods live in the other rooms."""
