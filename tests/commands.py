@@ -72,9 +72,7 @@ class Commands:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
         self._patch, self._capture = monkeypatch, capfd
-        monkeypatch.setenv(
-            "JAX_NUM_CPU_DEVICES", str(jax.local_device_count())
-        )  # JAX has started
+        monkeypatch.setenv("JAX_NUM_CPU_DEVICES", str(jax.local_device_count()))  # JAX has started
         monkeypatch.delenv("TACIT_DEBUG", raising=False)
 
     def __call__(self, *arguments: object) -> Result:
