@@ -4,6 +4,7 @@
     python tools/measured.py add-personal-speed personal.json               # of benchmarks/personal.py --out
     python tools/measured.py add-distill NAME RUN/ngram/summary.json        # of `tacit distill`
     python tools/measured.py add-count NAME DIR/summary.json                # of `tacit count`
+    python tools/measured.py add-lost NAME lost.json                        # of benchmarks/lost.py --out
     python tools/measured.py                                                # the pages, with nothing new
 
 NAME says whose text and which network, in words, and stands in the tables; the same NAME (of a distilled model: with
@@ -42,6 +43,7 @@ def pages(folder: Path = RESULTS) -> dict[str, str]:
             "topologies": measured_ngram.topologies(distilled),
             "sentences": measured_ngram.sentences(distilled),
             "real-text": measured_ngram.real_text(distilled),
+            "lost": measured_ngram.lost(ngram["lost"]),
             "casing": measured_ngram.casing(ngram["casing"]),
             "inventory": measured_ngram.inventory(ngram["inventory"]),
         },
@@ -81,6 +83,9 @@ def add(given: argparse.Namespace) -> None:
             put("personal.json", "speed", found | told, ("command", "machine"))
         case "add-distill":
             put("ngram.json", "distilled", measured_ngram.distilled(given.name, given.file) | told, SETTINGS)
+        case "add-lost":
+            found = json.loads(given.file.read_text("utf-8"))
+            put("ngram.json", "lost", {"name": given.name} | found | told)
         case "add-count":
             put("ngram.json", "counts", measured_ngram.counted(given.name, given.file) | told)
 
@@ -88,7 +93,7 @@ def add(given: argparse.Namespace) -> None:
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = given.add_subparsers(dest="what")
-    for what in ("add-personal", "add-personal-speed", "add-distill", "add-count"):
+    for what in ("add-personal", "add-personal-speed", "add-distill", "add-count", "add-lost"):
         kind = kinds.add_parser(what)
         if what != "add-personal-speed":
             kind.add_argument("name")

@@ -144,6 +144,22 @@ def real_text(entries: Sequence[Entry]) -> str:
     return f"{table(rows)}\n\n{source(made, 'ngram.json')}"
 
 
+def lost(entries: Sequence[Entry]) -> str:
+    """Top-1 from Kneser-Ney on the collected text to A_r, one difference at a time."""
+    steps = {
+        "collected": "typed n-grams, weights from what was typed next (Kneser-Ney)",
+        "expected": "typed n-grams, weights from the network after the people's own words",
+        "drawn": "typed n-grams, weights from the network in sentences that it draws",
+        "refined": "A_r: n-grams of the supplement and of drawn sentences, weights likewise",
+        "network": "the network itself",
+    }
+    rows = [
+        ["", *(f"{e['name']}, {e['sentences']:,} sentences, {e['max_ngrams']:,} n-grams" for e in entries)]
+    ]
+    rows += [[words, *(_percent(e["steps"][key]["top1"]) for e in entries)] for key, words in steps.items()]
+    return f"{table(rows)}\n\n{source(entries, 'ngram.json')}"
+
+
 def _which(entry: Entry) -> str:
     beside = f"supplement {entry['supplement']}, " if entry["supplement"] else ""
     cased = ", with capitals" if entry["cased"] else ""

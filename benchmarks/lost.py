@@ -1,0 +1,115 @@
+"""Where an n-gram model made of a network falls behind Kneser-Ney on the collected text, step by step.
+
+Between the two lie three differences, and each is measured with the others left as they are:
+
+    Kneser-Ney        n-grams that people typed, weights from what they typed next
+    the network's     the same n-grams, weights from what the network expects after the people's own words
+    drawn sentences   the same n-grams, weights from what it expects in sentences that it draws
+    A_r               n-grams of the supplement and of drawn sentences
+
+The first three need the clients' text in one place: a simulation has it, a server does not.
+
+    python benchmarks/lost.py RUN [--supplement NAME] [--sentences 20000] [--max-ngrams 100000] [--out lost.json]
+
+`python tools/measured.py add-lost NAME lost.json` puts what `--out` holds into docs/ngram.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit import runs
+from tacit.commands import supplement
+from tacit.federated.evaluation import scorer, summary
+from tacit.ngram import baseline, sampling
+from tacit.ngram.approximate import algorithm_1, count
+from tacit.ngram.automaton import Automaton, Topology
+from tacit.ngram.minimise import minimise
+from tacit.ngram.sampling import Sentences
+from tacit.ngram.topology import from_corpus
+from tacit.text.packed import Packed
+from tacit.text.prepare import prepare
+
+
+def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namespace) -> dict[str, Any]:
+    """Every step's figures on the run's held-out people; what is being done goes to stderr."""
+    began, config = time.perf_counter(), run.config
+    ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, given.data)
+    assert isinstance(ready.clients, Packed)
+    source = sampling.network(run.model, run.params)
+    limits = given.order, given.max_ngrams
+    found: dict[str, Any] = {}
+
+    def note(name: str, scores: Any) -> None:
+        s = summary(scores, ready.test)
+        found[name] = {k: float(f"{s[k]:.6g}") for k in ("top1", "top3", "perplexity")}
+        found[name]["ci95_top1"] = float(f"{s['ci95']['top1']:.6g}")
+        print(
+            f"{time.perf_counter() - began:6.0f} s  {name}: top-1 {s['top1']:.2%}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def weighted_by(shape: Topology, text: Sentences) -> Automaton:
+        (counts,) = count(source, [shape], text)
+        return minimise(shape, counts).model
+
+    note("network", scorer(run.model)(run.params, ready.test))
+    typed = _sentences(ready.clients)
+    collected = from_corpus(typed, source.vocabulary, *limits)
+    note("collected", baseline.score(collected, ready.test))
+    note("expected", baseline.score(weighted_by(collected.topology, typed), ready.test))
+    drawn = sampling.draw(source, 0, given.sentences)
+    note("drawn", baseline.score(weighted_by(collected.topology, drawn), ready.test))
+    own = from_corpus(_sentences(beside.packed(run.vocabulary)), source.vocabulary, *limits)
+    refined = algorithm_1(source, own, given.sentences, 0, *limits).refined
+    note("refined", baseline.score(refined, ready.test))
+    return found
+
+
+def _sentences(text: Packed) -> Sentences:
+    return Sentences(text.tokens.astype(np.int64), text.offsets)
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("run", type=Path)
+    given.add_argument("--supplement")
+    given.add_argument("--sentences", type=int, default=20_000)
+    given.add_argument("--max-ngrams", type=int, default=100_000)
+    given.add_argument("--order", type=int, default=3)
+    given.add_argument("--data", type=Path)
+    given.add_argument("--out", type=Path)
+    options = given.parse_args()
+    run = runs.load(options.run)
+    beside = supplement.find(run.config, options.supplement, options.data)
+    if beside is None or run.spelling:
+        given.error("give --supplement CORPUS, and a run over words")
+    asked = {k: getattr(options, k) for k in ("sentences", "max_ngrams", "order")}
+    words = f"--supplement {options.supplement} " if options.supplement else ""
+    line = json.dumps(
+        {
+            "command": f"python benchmarks/lost.py RUN {words}--sentences {options.sentences} "
+            f"--max-ngrams {options.max_ngrams}",
+            "date": str(datetime.date.today()),
+            "jax": jax.__version__,
+            **asked,
+            "steps": measure(run, beside, options),
+        }
+    )
+    if options.out:
+        options.out.write_text(line + "\n", "utf-8")
+    print(line)
+
+
+if __name__ == "__main__":
+    main()
