@@ -58,6 +58,11 @@ def test_what_a_person_types_is_not_taken_away():
     found = asked.correct("the", taps_of("vampire"))
     assert found.best == found.literal == "vampire" and not found.known
     assert "vampire" not in [c.word for c in found.words]
+    asked = talk(30 * "they drove the car\n" + "a cat", block=["CAT"])
+    for typed in (None, "cat", "Cat"):  # whatever is likelier here
+        assert asked.correct("they drove the", taps_of("cat"), typed=typed).best.lower() == "cat"
+    blurred = taps_of("cat") + np.array([(0, 0), (0, 0), (-0.45, 0)])
+    assert asked.correct("they drove the", blurred, typed="cat").best == "car"
 
 
 def test_a_compact_file_is_blocked_too_and_probabilities_stay(tmp_path):

@@ -9,6 +9,7 @@ import os
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -355,6 +356,29 @@ def test_facts_that_make_no_network_are_refused(tmp_path: Path, key: str, value:
     struct.pack_into("<I", whole, 16, len(whole))
     path.write_bytes(again(whole))
     refused(path, "do not fit together")
+
+
+def test_sections_that_lie_are_refused_and_take_little_room(tmp_path: Path) -> None:
+    path = saved(tmp_path / "n.tacit", KINDS["gru"])
+    data, sections = path.read_bytes(), {}
+    for i in range(network8.HEADER.unpack_from(data)[2]):
+        name, at, size = network8.SECTION.unpack_from(data, network8.HEADER.size + i * network8.SECTION.size)
+        sections[name.rstrip(b"\0").decode()] = data[at : at + size]
+    words = zlib.decompress(sections["words"]).splitlines(keepends=True)
+    for name, lie, said in (
+        ("words", zlib.compress(b"\n" * (200 << 20), 9), "too long"),  # 200 kB that would fill gigabytes
+        ("words", zlib.compress(b"\n" * (60 << 20), 9), "not as many"),
+        ("words", zlib.compress(b"".join([words[0], *words[:-1]])), "not in order"),  # one of them twice
+        ("words", zlib.compress(b"".join([b"\n", *words[1:]])), "not in order"),  # one of them empty
+        ("words", sections["words"][:-1], "cut short"),
+        ("meta", b"[" * 100_000, "fit together"),
+    ):
+        path.write_bytes(network8_writer._assemble({**sections, name: lie}))
+        tracemalloc.start()
+        refused(path, said)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 4 * network8.MOST_TEXT, said
 
 
 def test_numbers_too_great_for_the_file_are_refused(tmp_path: Path) -> None:

@@ -288,6 +288,12 @@ def test_sections_that_do_not_fit_are_told(tmp_path: Path, name: str) -> None:
     refused(lambda: compact.open(path), "its sections do not fit together")
 
 
+def test_facts_that_are_nested_without_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.tng"
+    path.write_bytes(compact_writer._assemble({"meta": b"[" * 100_000}))
+    refused(lambda: compact.open(path), "its sections do not fit together")
+
+
 def test_bad_questions(tmp_path: Path) -> None:
     path, small = tmp_path / "x.tng", saved(tmp_path, kneser(1), vocabulary(20))
     refused(lambda: next_words(small, [], 0), "at least 1")

@@ -37,14 +37,14 @@ def kneser_ney(path: Path, case: str, users: int = 40) -> Small:
     pooled = Sentences(ready.clients.tokens.astype(np.int64), ready.clients.offsets)
     words = ready.vocabulary
     model = from_corpus(pooled, len(words), 3, 12_000)
-    compact_writer.write(path, words, model, name=f"typists, {case}", cased=case == "keep", hidden=["zoo"])
+    compact_writer.write(path, words, model, name=f"typists, {case}", cased=case == "keep", hidden=["pizza"])
     return Small(path, words, ready.test)
 
 
 @contextmanager
-def running(files: serve.Site) -> Iterator[str]:
+def running(files: serve.Site, host: str = "127.0.0.1") -> Iterator[str]:
     """A server of these files in a thread; gives its address."""
-    found = serve.server(files)
+    found = serve.server(files, host)
     thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -14,3 +14,8 @@ def test_the_page_says_what_was_measured(monkeypatch, tmp_path):
     tool.store(tool.FILE, {**found, "requests_after": 7}, tmp_path)
     assert tool.page(tmp_path) != tool.page()  # a changed figure shows
     assert found["requests_after"] == 0 and found["console_errors"] == [] and found["page_bytes"] <= 300_000
+    assert (
+        found["keys"] >= 500
+        and found["handled_ms"]["p95"] <= 20
+        and found["first_usable_ms"]["median"] <= 2000
+    )

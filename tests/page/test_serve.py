@@ -154,6 +154,8 @@ def test_it_listens_on_this_machine_and_answers_to_its_names_only(plain):
     for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::2]"):
         status, _, body = ask(address, b"/models.json", host)
         assert status == 421 and b"model" not in body
+    with running(files, "127.0.0.2") as other:  # of this machine, too
+        assert ask(other, b"/", "127.0.0.2")[0] == 200 and ask(other, b"/", "evil.example")[0] == 421
     open_to_all = serve.server(files, "0.0.0.0")
     assert open_to_all.server_address[0] == "0.0.0.0"
     open_to_all.server_close()

@@ -17,6 +17,7 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,7 +48,6 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript"}
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class Shown(NamedTuple):
@@ -128,7 +128,7 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
         raise TacitError(f"--port {port}: a port is a number from 0 (any that is free) to 65535")
     kind = Server6 if ":" in host else Server
     try:
-        return kind((host, port), _handler(files, host in LOOPBACK))
+        return kind((host, port), _handler(files, _loopback(host)))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             reason, hint = f"port {port} is in use", "choose another with --port, or --port 0 for any"
@@ -191,5 +191,16 @@ def _own(host: str) -> bool:
     >>> _own("localhost:8080"), _own("[::1]:80"), _own("evil.example:8080"), _own("127.0.0.1.evil.example")
     (True, True, False, False)
     """
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return name.lower() in LOOPBACK
+    return _loopback(host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0])
+
+
+def _loopback(name: str) -> bool:
+    """Whether a name or address leads to this machine and nowhere else.
+
+    >>> [_loopback(name) for name in ("LOCALHOST", "127.0.0.2", "::1", "0.0.0.0", "", "127.0.0.1.evil.example")]
+    [True, True, True, False, False, False]
+    """
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name.lower() == "localhost"

@@ -43,6 +43,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,9 +56,12 @@ from tacit.text.vocabulary import SPECIALS, UNK, Vocabulary
 MAGIC, VERSION = b"TacitNN\n", 1
 HEADER, SECTION, RANGE = struct.Struct("<8sIIII"), struct.Struct("<32sII"), struct.Struct("<ff")
 MOST = 127  # the greatest code
+MOST_TEXT = 1 << 26  # bytes of all words, unpacked
 
 _BLOCK = 1 << 16  # weights that are float32 at a time: they stay in the cache
 _LONGEST = 1000  # words of a context, where the run had no limit
+
+_WRONG = (LookupError, ValueError, TypeError, ArithmeticError, RecursionError, zlib.error, struct.error)
 
 Floats = NDArray[np.float32]
 
@@ -226,7 +230,7 @@ def open(path: Path, verify: bool = True) -> Network8:
     sections = {name.rstrip(b"\0").decode("ascii", "replace"): (at, size) for name, at, size in table}
     try:
         return _view(data, sections)
-    except (LookupError, ValueError, TypeError, OverflowError, zlib.error, struct.error) as error:
+    except _WRONG as error:
         reason = " ".join(str(error).split())
         raise TacitError(
             f"{path}: its sections do not fit together ({reason}); export the run again"
@@ -249,13 +253,7 @@ def _view(data: mmap.mmap, sections: dict[str, tuple[int, int]]) -> Network8:
 
     facts = json.loads(text("meta"))
     a = _architecture(facts["model"])
-    words = zlib.decompress(text("words")).decode().split("\n")[:-1]
-    if (
-        facts["vocabulary"] != len(words) + len(SPECIALS)
-        or not words
-        or words != sorted(words, key=str.encode)
-    ):
-        raise ValueError("its words are not as many as it says, or not in order")
+    words = _words(text("words"), facts["vocabulary"], sections["embedding"][1] // a.embedding)
     if facts["case"] not in ("lower", "keep") or int(facts["max_words"]) < 0:
         raise ValueError("its 'case' or 'max_words' is none")
     matrices: dict[str, Matrix] = {}
@@ -272,6 +270,20 @@ def _view(data: mmap.mmap, sections: dict[str, tuple[int, int]]) -> Network8:
             raise ValueError(f"the scales of '{name}' go from {low} to {high}")
         matrices[name] = Matrix(codes, scales(low, high, array(f"{name}.scale", "u1", shape[0], RANGE.size)))
     return Network8(facts, a, (*SPECIALS, *words), matrices, vectors, len(data))
+
+
+def _words(packed: bytes, vocabulary: int, rows: int) -> list[str]:
+    """The words from id 3 on; little room is taken by a section that would swell to much more than it should."""
+    unpack = zlib.decompressobj()
+    text = unpack.decompress(packed, MOST_TEXT)
+    if not unpack.eof:
+        raise ValueError("its words are cut short, or too long")
+    if not len(SPECIALS) < vocabulary == rows == text.count(b"\n") + len(SPECIALS):
+        raise ValueError("its words are not as many as it says")
+    keys = text.split(b"\n")
+    if keys.pop() or not keys[0] or any(one >= other for one, other in pairwise(keys)):
+        raise ValueError("its words are not in order")
+    return [key.decode() for key in keys]
 
 
 def _architecture(table: dict[str, Any]) -> Architecture:

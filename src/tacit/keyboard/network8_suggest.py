@@ -113,7 +113,7 @@ def state_after(model: Network8, words: Sequence[str]) -> State:
 
 
 def best(
-    log_p: Floats, k: int = 3, first: int = len(SPECIALS), last: int | None = None
+    log_p: NDArray[np.floating], k: int = 3, first: int = len(SPECIALS), last: int | None = None
 ) -> list[tuple[int, float]]:
     """The k likeliest words with ids from `first` to `last` − 1, of one row of `log_probs`, and their log p.
 

@@ -26,6 +26,7 @@ from tacit.keyboard.network8 import (
     HEADER,
     MAGIC,
     MOST,
+    MOST_TEXT,
     RANGE,
     SECTION,
     VERSION,
@@ -68,9 +69,14 @@ def write(
         "vocabulary": len(words),
         "model": architecture._asdict(),
     }
+    text = "".join(f"{word}\n" for word in ordered[len(SPECIALS) :]).encode()
+    if len(text) > MOST_TEXT:
+        raise TacitError(
+            f"{path}: the words take {len(text):,} bytes, more than this file holds; choose fewer"
+        )
     sections: dict[str, bytes] = {
         "meta": json.dumps(facts, sort_keys=True, ensure_ascii=False).encode(),
-        "words": zlib.compress("".join(f"{word}\n" for word in ordered[len(SPECIALS) :]).encode(), 9),
+        "words": zlib.compress(text, 9),
     }
     leaves = dict(zip(tree_names(params), map(np.asarray, jax.tree.leaves(params)), strict=True))
     for leaf, shape in shapes(architecture, len(words)):

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.keyboard import network8_suggest
 from tacit.ngram import automaton, load
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import Compact
@@ -175,12 +176,7 @@ class DenseSource:
 
     def best(self, state: Any, k: int, first: int, last: int) -> list[tuple[int, float]]:
         log_p = np.where(self.shown[first:last], state[first:last], -np.inf)
-        some = np.arange(len(log_p))
-        if k < len(log_p):
-            least = np.partition(log_p, len(log_p) - k)[len(log_p) - k]
-            some = np.flatnonzero(log_p >= least)  # equals, too: the lower id goes first
-        by = some[np.argsort(-log_p[some], kind="stable")][:k]
-        return [(first + int(i), float(log_p[i])) for i in by if log_p[i] > -np.inf]
+        return [(first + i, p) for i, p in network8_suggest.best(log_p, k, first=0) if p > -np.inf]
 
     def log_probs(self, state: Any, ids: Ints) -> Floats:
         return np.asarray(state)[ids]

@@ -135,7 +135,9 @@ class Suggester:
         if shown is None and start:
             literal = capitalise(literal)
         every = self._candidates(found.ranked, start, shown)
-        if found.known and found.clear:
+        if found.clear and self._is_hidden(literal):
+            best = literal  # it is never suggested, but it was typed
+        elif found.known and found.clear:
             same = (c.word for c in every if spell(c.word, self.layout.letters) == found.literal)
             best = next(same, literal)
         elif every and (found.known or every[0].score > found.score):
@@ -182,6 +184,11 @@ class Suggester:
         if not self.source.cased:
             return [prefix.lower()]
         return list(dict.fromkeys([prefix, prefix.lower(), capitalise(prefix.lower()), prefix.upper()]))
+
+    def _is_hidden(self, word: str) -> bool:
+        """Whether the model knows a word and never suggests it."""
+        found = (self.source.id(form) for form in (word, word.lower()))
+        return any(i != UNK and self.source.hidden(i) for i in found)
 
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")

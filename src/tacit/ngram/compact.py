@@ -256,7 +256,7 @@ def open(path: Path, verify: bool = True) -> Compact:
     sections = {name.rstrip(b"\0").decode("ascii", "replace"): (offset, size) for name, offset, size in table}
     try:
         return _view(data, sections)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise TacitError(
             f"{path}: its sections do not fit together ({reason}); distil the model again"

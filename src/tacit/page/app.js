@@ -3,19 +3,17 @@
 // Nothing is fetched after `load`: then the page adds a policy to itself that forbids every request (load.js).
 
 import { choices, offers, showOffers } from "./bar.js";
-import { isOwn } from "./cache.js";
-import { startsSentence } from "./capitals.js";
-import { fold } from "./compact.js";
-import { correct, glide, makeDecoder } from "./decode.js";
 import { backspace, endWord, glided, pick, put, savings } from "./edit.js";
 import { listen, LONGEST } from "./hardware.js";
 import { makeKeyboard } from "./keyboard.js";
-import { layoutOf, spell } from "./lexicon.js";
-import { load, shutTheDoor } from "./load.js";
+import { layoutOf, middleOf } from "./lexicon.js";
+import { countRequests, load, shutTheDoor } from "./load.js";
+import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
 import { follow, untold } from "./memory.js";
 import { makeOwn } from "./own.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
-import { chances, predict } from "./predict.js";
+import { predict } from "./predict.js";
+import { capital, OFF, pressed, raisesMarks, settled } from "./shift.js";
 import { themeSwitch } from "./theme.js";
 import { placeOf } from "./tokens.js";
 import { makeTrail } from "./trail.js";
@@ -26,7 +24,7 @@ const ENDS = /^[\s.,!?;:…)\]}”"]$/; // characters that end a word and so cor
 const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
 const buttons = /** @type {HTMLButtonElement[]} */ ([...byId("bar").querySelectorAll("button")]);
 const own = makeOwn(() => {
-  line = untold(line.start, line.words.map((word) => word.token));
+  line = { ...line, words: line.words.map(({ token }) => ({ token, learnt: false })) };
   refresh(null);
 });
 
@@ -36,16 +34,14 @@ let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, para
 let layout = null;
 /** @type {import("./load.js").Choice | null} */
 let choice = null;
-/** Decoders by model, made once each. @type {Map<string, import("./decode.js").Decoder>} */
-const decoders = new Map();
+/** The decoder of a model; none without a layout. @type {ReturnType<typeof makeDecoders> | null} */
+let decoderOf = null;
 
 /** @type {import("./edit.js").Last} */
 let last = null;
 /** Where the taps of the word being typed fell. @type {[number, number][]} */
 let taps = [];
-/** @type {"off" | "once" | "locked"} */
-let shift = "off";
-let byHand = false; // somebody pressed shift; otherwise it is on because a sentence starts
+let shift = OFF;
 /** What space would write instead of the word being typed. @type {string | null} */
 let correction = null;
 /** The words of the bar. @type {import("./bar.js").Offer[]} */
@@ -80,17 +76,11 @@ function apply({ remove, insert }) {
 function letter(character, at) {
   const { typed } = placeOf(before());
   if (!typed) taps = [];
-  const raised = shift === "off" ? character : character.toUpperCase();
+  const raised = shift.state === "off" ? character : character.toUpperCase();
   apply(put(before(), raised, last));
-  const middle = middleOf(character);
-  if (taps.length === typed.length && (at ?? middle)) taps.push(at ?? /** @type {[number, number]} */ (middle));
+  const fell = at ?? (layout && middleOf(character, layout));
+  if (taps.length === typed.length && fell) taps.push(fell);
   last = null;
-}
-
-/** The middle of a letter's key, if it has one. @param {string} character @returns {[number, number] | null} */
-function middleOf(character) {
-  const i = layout?.letters.indexOf(spell(character, layout.letters)) ?? -1;
-  return layout && i >= 0 ? [layout.x[i], layout.y[i]] : null;
 }
 
 /** A character that ends a word, or stands alone. @param {string} character */
@@ -131,49 +121,28 @@ function rubOut() {
   taps = taps.slice(0, placeOf(before()).typed.length);
 }
 
-/**
- * What the taps of a word probably meant; null where nothing is to be corrected.
- * @param {{context: string[], typed: string}} place
- */
-function meantBy({ context, typed }) {
-  const decoder = choice && decoderOf(choice);
-  const lower = typed.toLowerCase();
-  const meantSo = kept.has(lower) || loaded.blocked.has(fold(typed)) || isOwn(own.used(), lower);
-  const inside = /^[\p{L}\p{N}]/u.test(message.value.slice(message.selectionEnd, message.selectionEnd + 2));
-  if (!decoder || !layout || meantSo || inside) return null;
-  const spelling = spell(typed, layout.letters);
-  if (!spelling || [...spelling].length !== [...typed].length) return null;
-  const points = taps.length === typed.length ? taps : [...spelling].map((c) => middleOf(c) ?? [0, 0]);
-  const chance = chances(decoder.model, own.used(), context);
-  const { best, words } = correct(decoder, chance, context, /** @type {[number, number][]} */ (points), typed);
-  const onlyCase = typed !== lower && best.toLowerCase() === lower; // capitals that were typed are meant
-  return { best: onlyCase ? typed : best, words };
+/** The line at the caret, none of which is to be learnt: it stood there before. @param {string} text before the caret */
+function lineAt(text) {
+  const { context, typed } = placeOf(text);
+  return untold(text.lastIndexOf("\n") + 1, context, typed !== "");
 }
 
-/** @param {import("./load.js").Choice} wanted */
-function decoderOf(wanted) {
-  let found = decoders.get(wanted.id);
-  if (!found && layout) {
-    found = makeDecoder(wanted.model, layout, loaded.parameters);
-    decoders.set(wanted.id, found);
-  }
-  return found;
-}
+/** Whether the caret stands inside a word, where nothing is corrected. */
+const inside = () => /^[\p{L}\p{N}]/u.test(message.value.slice(message.selectionEnd, message.selectionEnd + 2));
+
+/** A word as the locked shift key wants it. @param {string} word */
+const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
 
 /** After every change: learn, ask the model, draw. @param {Event | null} event the key, for the clock */
 function refresh(event) {
   const text = before();
   const place = placeOf(text);
-  const start = text.lastIndexOf("\n") + 1;
-  if (start !== line.start) line = untold(start, place.context); // the caret is in another line
+  if (text.lastIndexOf("\n") + 1 !== line.start) line = lineAt(text); // the caret is in another line
   const now = follow(line, own.all(), place.context, own.learning());
   line = now.line;
   own.become(now.cache);
-  if (shift !== "locked") {
-    shift = !place.typed && /(?:^|\s)$/.test(text) && startsSentence(place.context) ? "once" : "off";
-    byHand = false;
-  }
-  keyboard.shift(shift, byHand);
+  shift = settled(shift, place, text);
+  keyboard.shift(shift.state, raisesMarks(shift));
   suggest(place);
   byId("latency").textContent = event ? `${Math.max(0, performance.now() - event.timeStamp).toFixed(1)} ms` : "–";
   figures();
@@ -181,12 +150,11 @@ function refresh(event) {
 
 /** @param {{context: string[], typed: string}} place */
 function suggest(place) {
-  const model = choice?.model;
-  if (!model) return showOffers(buttons, (shown = []));
-  const guesses = predict(model, own.used(), { ...place, shift: shift !== "off" }, THOUGHTS, loaded.blocked);
-  const meant = place.typed ? meantBy(place) : null;
+  if (!choice) return showOffers(buttons, (shown = []));
+  const { model } = choice;
+  const guesses = predict(model, own.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
+  const meant = place.typed && decoderOf && !inside() ? meantBy(decoderOf(choice), own.used(), place, taps, kept) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
-  const locked = (/** @type {string} */ word) => (shift === "locked" ? word.toUpperCase() : word);
   const words = guesses.map((guess) => locked(guess.word));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
   const also = meant && { best: meant.best, words: near.map(({ word }) => word) };
@@ -196,6 +164,7 @@ function suggest(place) {
 }
 
 function figures() {
+  pasted = Math.min(pasted, message.value.length); // what was pasted may be deleted again, key by key
   const saved = savings(keys, message.value.length - pasted);
   say("saved", saved === null ? "–" : `${Math.round(100 * saved)} %`);
   own.show();
@@ -204,11 +173,11 @@ function figures() {
 /** A key of the page. @param {import("./keys.js").Key} key @param {[number, number]} at @param {Event} event */
 function press(key, at, event) {
   if (key.kind === "layer") return keyboard.show(key.value === "123" ? "123" : "abc");
+  moved();
   keys++;
   if (key.kind === "shift") {
-    shift = shift === "off" ? "once" : shift === "once" && byHand ? "locked" : "off";
-    byHand = shift !== "off";
-    keyboard.shift(shift, byHand);
+    shift = pressed(shift);
+    keyboard.shift(shift.state, raisesMarks(shift));
     suggest(placeOf(before()));
     return figures();
   }
@@ -216,24 +185,22 @@ function press(key, at, event) {
   else if (key.kind === "back") rubOut();
   else if (key.kind === "enter") newLine();
   else if (key.value === "'") letter("'", at);
-  else finish(key.shifted && byHand ? key.shifted : key.value);
+  else finish(key.shifted && raisesMarks(shift) ? key.shifted : key.value);
   refresh(event);
 }
 
 /** @param {[number, number][]} trail @param {Event} event */
 function swipe(trail, event) {
-  const decoder = choice && decoderOf(choice);
-  if (!decoder) return;
+  if (!choice || !decoderOf) return;
+  moved();
   keys++;
   const text = before();
-  const { context, typed } = placeOf(text);
-  const all = typed ? [...context, typed] : context;
-  const found = glide(decoder, chances(decoder.model, own.used(), all), all, trail, shift !== "off");
+  const found = drawnBy(decoderOf(choice), own.used(), placeOf(text), trail, capital(shift));
   if (!found.length) {
     byId("said").textContent = "no word of this model fits that trail";
     return;
   }
-  drawn = found.map(({ word }) => (shift === "locked" ? word.toUpperCase() : word));
+  drawn = found.map(locked);
   const made = glided(text, drawn[0]);
   apply(made.change);
   last = made.last;
@@ -244,6 +211,7 @@ function swipe(trail, event) {
 
 /** A place of the bar was pressed. @param {number} i @param {Event} event */
 function choose(i, event) {
+  moved();
   const offer = shown[i];
   if (!offer) return;
   keys++;
@@ -255,7 +223,7 @@ function choose(i, event) {
     last = made.last;
   } else {
     if (offer.word === typed) kept.add(typed.toLowerCase());
-    const made = pick(typed, offer.word);
+    const made = pick(before(), typed, offer.word);
     apply(made.change);
     last = made.last;
   }
@@ -263,14 +231,21 @@ function choose(i, event) {
   refresh(event);
 }
 
+/** The caret may be elsewhere. The browser tells it late, perhaps after the next key: so every key asks, too. */
+function moved() {
+  if (message.selectionStart === caret) return; // it is where our own edit left it
+  caret = message.selectionStart;
+  [last, taps, line] = [null, [], lineAt(before())];
+  refresh(null);
+}
+
 /** Text that did not come from our keys: a paste, an input method, a dictation. @param {number} more characters */
 function foreign(more) {
   if (more <= 0) keys++; // something was deleted; what no key has typed is counted neither as keys nor as characters
   last = null;
   taps = [];
-  pasted = Math.max(0, Math.min(pasted + more, message.value.length));
-  const text = before();
-  line = untold(text.lastIndexOf("\n") + 1, placeOf(text).context);
+  pasted = Math.max(0, pasted + more);
+  line = lineAt(before());
   caret = message.selectionStart;
   refresh(null);
 }
@@ -288,17 +263,13 @@ listen(message, {
   back: (event) => typed("back", rubOut, event),
   foreign,
   tooLong: () => alert(`A message holds ${LONGEST.toLocaleString("en")} characters: what came after them was cut off.`),
-  moved() {
-    if (message.selectionStart === caret) return; // it is where our own edit left it
-    caret = message.selectionStart;
-    [last, taps] = [null, []];
-    refresh(null);
-  },
+  moved,
   choose,
 });
 
 /** A key of a real keyboard. @param {string} key @param {() => void} does @param {Event} event */
 function typed(key, does, event) {
+  moved();
   keys++;
   keyboard.flash(key);
   does();
@@ -323,21 +294,18 @@ themeSwitch(/** @type {HTMLButtonElement} */ (byId("theme")));
 
 loaded = await load();
 shutTheDoor();
-const shut = performance.now();
-let requests = 0;
-byId("requests").textContent = "0";
-new PerformanceObserver((seen) => {
-  requests += seen.getEntries().filter((entry) => entry.startTime > shut).length;
-  byId("requests").textContent = String(requests);
-}).observe({ type: "resource" });
+countRequests((count) => say("requests", String(count)));
 
-if (loaded.layout) layout = layoutOf(loaded.layout);
+if (loaded.layout) {
+  layout = layoutOf(loaded.layout);
+  decoderOf = makeDecoders(layout, loaded.parameters);
+}
 loaded.problems.forEach(alert);
 const use = (/** @type {string} */ id) => {
   choice = loaded.choices.find((c) => c.id === id) ?? loaded.choices[0] ?? null;
   byId("size").textContent = choice ? size(choice.model.bytes) : "–";
   refresh(null);
-  setTimeout(() => choice && decoderOf(choice)); // the first word need not wait for it
+  setTimeout(() => choice && decoderOf?.(choice)); // the first word need not wait for it
 };
 showModels(loaded.choices, use);
 use("");

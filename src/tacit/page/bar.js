@@ -50,6 +50,8 @@ export function showOffers(buttons, found) {
     const label = offer?.label ?? "";
     if (button.textContent !== label) button.textContent = label;
     button.disabled = !offer;
+    if (offer) button.removeAttribute("aria-label");
+    else button.setAttribute("aria-label", "No suggestion"); // a button always has a name
     button.classList.toggle("chosen", offer?.chosen ?? false);
   });
 }

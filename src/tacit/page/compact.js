@@ -7,6 +7,7 @@
 //              = backoff(h) · p(w | h less its first word)       otherwise, with backoff 1 where h is no history
 
 import { crc32 } from "./crc32.js";
+import { checkArrays } from "./sound.js";
 import { every, find, wordAt } from "./words.js";
 
 export const VERSION = 1;
@@ -70,7 +71,9 @@ export function open(buffer) {
     sections.set(name, [number(at + 8), number(at + 12)]);
   }
   try {
-    return lookAt(buffer, sections);
+    const found = lookAt(buffer, sections);
+    checkArrays(found, { rank: RANK, pick: PICK });
+    return found;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ModelError(`its sections do not fit together (${reason}); distil the model again`);
@@ -85,11 +88,11 @@ export function open(buffer) {
  */
 function lookAt(buffer, sections) {
   /** @returns {any} */
-  const array = (/** @type {string} */ name, /** @type {any} */ kind, /** @type {number} */ wanted = -1) => {
+  const array = (/** @type {string} */ name, /** @type {any} */ kind, /** @type {number} */ wanted = NaN) => {
     const section = sections.get(name);
     if (!section) throw new Error(`'${name}' is missing`);
     const found = new kind(buffer, section[0], section[1] / kind.BYTES_PER_ELEMENT);
-    if (wanted >= 0 && found.length !== wanted) throw new Error(`'${name}' has ${found.length} items, not ${wanted}`);
+    if (!Number.isNaN(wanted) && found.length !== wanted) throw new Error(`'${name}' has ${found.length} items, not ${wanted}`);
     return found;
   };
   const values = (/** @type {string} */ name) => Float64Array.from(array(name, Float32Array, 256));
@@ -98,7 +101,7 @@ function lookAt(buffer, sections) {
 
   const facts = JSON.parse(new TextDecoder().decode(array("meta", Uint8Array)));
   const [v, ...counts] = facts.ngrams;
-  if (!(v > SPECIALS.length) || counts.length !== facts.order - 1) {
+  if (!(v > SPECIALS.length) || ![v, ...counts].every(Number.isInteger) || counts.length !== facts.order - 1) {
     throw new Error("no words, or not as many orders as it says");
   }
   const common = array("common", Uint32Array);

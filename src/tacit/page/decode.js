@@ -9,7 +9,7 @@
 // 3. It is a known word, not typed clearly: it is a word like the others.
 
 import { startsSentence, written } from "./capitals.js";
-import { word as wordOf } from "./compact.js";
+import { idOf, UNK, word as wordOf } from "./compact.js";
 import { pathsOf, search as searchPaths } from "./glide.js";
 import { lexiconOf, spell } from "./lexicon.js";
 import { search as searchTaps, tapCosts } from "./taps.js";
@@ -93,9 +93,16 @@ export function correct(decoder, chance, context, taps, typed, k = 3) {
   const own = ranked.find(({ place }) => lexicon.spellings[place] === literal);
   const words = forms(ranked, form, k);
   let best = shown;
-  if (own && !blurred) best = form(own.place);
+  if (!blurred && isHidden(model, shown)) best = shown; // a blocked word is never suggested, but may be typed
+  else if (own && !blurred) best = form(own.place);
   else if (words.length && (own || words[0].score > score)) best = words[0].word;
   return { best, known: own !== undefined, clear: !blurred, words };
+}
+
+/** Whether the model knows a word and never suggests it. @param {import("./compact.js").Compact} model @param {string} text */
+function isHidden(model, text) {
+  const ids = [text, text.toLowerCase()].map((form) => idOf(model, form));
+  return ids.some((id) => id !== UNK && model.hidden[id] === 1);
 }
 
 /**
@@ -104,15 +111,15 @@ export function correct(decoder, chance, context, taps, typed, k = 3) {
  * @param {(id: number) => number} chance
  * @param {string[]} context
  * @param {number[][]} trail
- * @param {boolean} [shift] asks for a capital
+ * @param {boolean | null} [shift] whether it is on; null leaves it to the start of the sentence
  * @param {number} [k]
  * @returns {Meant[]}
  */
-export function glide(decoder, chance, context, trail, shift = false, k = 3) {
+export function glide(decoder, chance, context, trail, shift = null, k = 3) {
   const { model, lexicon, parameters } = decoder;
   decoder.paths ??= pathsOf(lexicon);
   const found = searchPaths(lexicon, decoder.paths, trail, parameters.glide);
   const ranked = rank(decoder, found, chance, parameters.glide.language);
-  const start = shift || startsSentence(context);
+  const start = shift ?? startsSentence(context);
   return forms(ranked, (place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start), k);
 }

@@ -42,14 +42,19 @@ export function endWord(typed, character, correction) {
   };
 }
 
+/** The space that a whole word needs before it: where a word or a mark stands. @param {string} before */
+const gap = (before) => (before !== "" && !/[\s([{“‘"]$/u.test(before) ? " " : "");
+
 /**
- * A suggestion takes the place of what is typed; a space follows it.
+ * A suggestion takes the place of what is typed; a space follows it, and one comes before it where it begins a word right
+ * after a mark.
+ * @param {string} before
  * @param {string} typed
  * @param {string} word
  * @returns {{change: Change, last: Last}}
  */
-export function pick(typed, word) {
-  return { change: { remove: typed.length, insert: `${word} ` }, last: { kind: "picked" } };
+export function pick(before, typed, word) {
+  return { change: { remove: typed.length, insert: `${typed ? "" : gap(before)}${word} ` }, last: { kind: "picked" } };
 }
 
 /**
@@ -65,8 +70,7 @@ export function glided(before, word, last = null) {
     const put = `${/^ /.test(last.put) ? " " : ""}${word} `;
     return { change: { remove: last.put.length, insert: put }, last: { kind: "glided", put } };
   }
-  const apart = before !== "" && !/[\s([{“‘"]$/u.test(before);
-  const put = `${apart ? " " : ""}${word} `;
+  const put = `${gap(before)}${word} `;
   return { change: { remove: 0, insert: put }, last: { kind: "glided", put } };
 }
 

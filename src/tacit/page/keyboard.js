@@ -127,7 +127,7 @@ export function makeKeyboard(board, holder, does) {
     if (key.kind === "back") {
       does.press(key, middleOf(element), event);
       const again = () => {
-        does.press(key, middleOf(element), event);
+        does.press(key, middleOf(element), new Event("repeat")); // of now: the clock starts at each
         repeat = window.setTimeout(again, REPEAT);
       };
       repeat = window.setTimeout(again, HOLD);
@@ -181,13 +181,13 @@ export function makeKeyboard(board, holder, does) {
   return {
     show,
     /**
-     * Show what shift is; marks change only where a person has pressed it.
+     * Show what shift is, and whether it raises the marks.
      * @param {"off" | "once" | "locked"} shift
-     * @param {boolean} byHand
+     * @param {boolean} marks
      */
-    shift(shift, byHand) {
-      if (`${shift} ${byHand}` === shiftShown) return;
-      shiftShown = `${shift} ${byHand}`;
+    shift(shift, marks) {
+      if (`${shift} ${marks}` === shiftShown) return;
+      shiftShown = `${shift} ${marks}`;
       holder.classList.toggle("shifted", shift !== "off");
       for (const [element, key] of keys) {
         if (key.kind === "shift") {
@@ -196,8 +196,8 @@ export function makeKeyboard(board, holder, does) {
         }
         const [face, second] = element.children;
         if (key.shifted) {
-          face.textContent = byHand ? key.shifted : key.value;
-          second.textContent = byHand ? key.value : key.shifted;
+          face.textContent = marks ? key.shifted : key.value;
+          second.textContent = marks ? key.value : key.shifted;
         }
       }
     },

@@ -1,7 +1,8 @@
-// The words that can be typed with the keys, sorted by their keys: what the decoders search.
+// The words that can be typed with the keys, sorted by their spelling: what the decoders search.
 //
-// A port of `src/tacit/keyboard/lexicon.py`. In a sorted list words that begin alike are neighbours, so a walk through
-// the list that keeps what it knows of each prefix is a walk through the trie.
+// A port of `src/tacit/keyboard/lexicon.py`, in the same order, so that equals go the same way. There the trie is kept
+// level by level; here its nodes lie as a walk meets them, a node before its children, which is what a search in
+// JavaScript does best: it goes on to the next node, or past all that begin so.
 
 import { SPECIALS } from "./compact.js";
 import { every } from "./words.js";
@@ -13,8 +14,13 @@ const APOSTROPHE = "'";
  * @typedef {{letters: string[], x: number[], y: number[], width: number, height: number}} Layout
  */
 /**
- * Words that can be typed, ascending by key numbers. `lengths` are without apostrophes.
- * @typedef {{layout: Layout, ids: number[], keys: Uint8Array[], spellings: string[], lengths: Uint8Array}} Lexicon
+ * Prefixes, each before those that it begins: the key of its last letter, its length, and the first node that does not
+ * begin so. The words that end at node n have the places words[n] … words[n + 1] − 1.
+ * @typedef {{letters: Uint8Array, depths: Uint32Array, after: Uint32Array, words: Uint32Array}} Trie
+ */
+/**
+ * Words that can be typed, ascending by spelling.
+ * @typedef {{layout: Layout, ids: number[], spellings: string[], trie: Trie}} Lexicon
  */
 
 /**
@@ -37,6 +43,17 @@ export function spell(text, letters) {
 }
 
 /**
+ * The middle of a letter's key, if it has one.
+ * @param {string} character
+ * @param {Layout} layout
+ * @returns {[number, number] | null}
+ */
+export function middleOf(character, layout) {
+  const i = layout.letters.indexOf(spell(character, layout.letters));
+  return i < 0 ? null : [layout.x[i], layout.y[i]];
+}
+
+/**
  * The lexicon of a model; words that cannot be typed with the layout, and hidden ones, are left out.
  * @param {import("./compact.js").Compact} model
  * @param {Layout} layout
@@ -56,23 +73,54 @@ export function lexiconOf(model, layout) {
  * @returns {Lexicon}
  */
 export function build(words, layout) {
-  const number = new Map(layout.letters.map((letter, i) => [letter, i]));
   const entries = [];
   for (const { text, id } of words) {
     const spelling = spell(text, layout.letters);
-    if (spelling) entries.push({ id, spelling, keys: Uint8Array.from([...spelling].map((c) => number.get(c) ?? 0)) });
+    if (spelling) entries.push({ id, spelling });
   }
-  entries.sort((a, b) => byKeys(a.keys, b.keys) || a.id - b.id);
+  entries.sort((a, b) => (a.spelling < b.spelling ? -1 : a.spelling > b.spelling ? 1 : a.id - b.id));
   const spellings = entries.map((e) => e.spelling);
-  const lengths = Uint8Array.from(spellings, (s) => Math.min(255, s.replaceAll(APOSTROPHE, "").length));
-  return { layout, ids: entries.map((e) => e.id), keys: entries.map((e) => e.keys), spellings, lengths };
+  return { layout, ids: entries.map((e) => e.id), spellings, trie: trieOf(spellings, layout) };
 }
 
-/** @param {Uint8Array} a @param {Uint8Array} b */
-function byKeys(a, b) {
-  const most = Math.min(a.length, b.length);
-  for (let i = 0; i < most; i++) if (a[i] !== b[i]) return a[i] - b[i];
-  return a.length - b.length;
+/**
+ * The trie of sorted spellings: a word adds a node for each letter after those that it shares with the word before.
+ * @param {string[]} spellings
+ * @param {Layout} layout
+ * @returns {Trie}
+ */
+function trieOf(spellings, { letters }) {
+  const number = new Map(letters.map((letter, i) => [letter, i]));
+  const most = spellings.reduce((sum, spelling) => sum + spelling.length, 0);
+  const trie = {
+    letters: new Uint8Array(most),
+    depths: new Uint32Array(most),
+    after: new Uint32Array(most),
+    words: new Uint32Array(most + 1),
+  };
+  /** @type {number[]} */
+  const open = []; // the nodes of the word at hand
+  let size = 0;
+  spellings.forEach((spelling, place) => {
+    const last = spellings[place - 1] ?? "";
+    let shared = 0;
+    while (shared < last.length && last[shared] === spelling[shared]) shared++;
+    for (const node of open.splice(shared)) trie.after[node] = size;
+    for (let i = shared; i < spelling.length; i++) {
+      trie.letters[size] = number.get(spelling[i]) ?? 0;
+      trie.depths[size] = i + 1;
+      trie.words[size] = place;
+      open.push(size++);
+    }
+  });
+  for (const node of open) trie.after[node] = size;
+  trie.words[size] = spellings.length;
+  return {
+    letters: trie.letters.slice(0, size),
+    depths: trie.depths.slice(0, size),
+    after: trie.after.slice(0, size),
+    words: trie.words.slice(0, size + 1),
+  };
 }
 
 /**

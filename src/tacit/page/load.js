@@ -30,7 +30,7 @@ export async function load() {
   problems.push(...(manifest.problems ?? []));
   const blocked = new Set(/** @type {string[]} */ (manifest.blocked ?? []).map(fold));
   const found = await Promise.all(
-    manifest.models.map(async (/** @type {any} */ entry) => {
+    (manifest.models ?? []).map(async (/** @type {any} */ entry) => {
       try {
         const model = open(await bytes(entry.file));
         block(model, blocked);
@@ -56,6 +56,20 @@ async function bytes(name) {
 /** @param {unknown} error */
 function reason(error) {
   return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
+}
+
+/**
+ * Tell how many requests were made from now on: at once, and whenever there is another.
+ * @param {(count: number) => void} tell
+ */
+export function countRequests(tell) {
+  const since = performance.now();
+  let count = 0;
+  tell(count);
+  new PerformanceObserver((seen) => {
+    count += seen.getEntries().filter((entry) => entry.startTime > since).length;
+    tell(count);
+  }).observe({ type: "resource" });
 }
 
 /**

@@ -7,13 +7,20 @@
 import { keeps, learn, makeCache } from "./cache.js";
 
 /**
- * The finished words of a line, and which of them the cache learnt from it.
- * @typedef {{start: number, words: {token: string, learnt: boolean}[]}} Line
+ * The finished words of a line, and which of them the cache learnt from it. `foreign` is the number of a word that was
+ * pasted and is not finished yet, −1 if there is none.
+ * @typedef {{start: number, words: {token: string, learnt: boolean}[], foreign: number}} Line
  */
 
-/** A line none of whose words is learnt. @param {number} start @param {string[]} tokens @returns {Line} */
-export function untold(start, tokens) {
-  return { start, words: tokens.map((token) => ({ token, learnt: false })) };
+/**
+ * A line none of whose words is learnt.
+ * @param {number} start
+ * @param {string[]} tokens its finished words
+ * @param {boolean} [unfinished] whether another word stands there that must not be learnt when it is finished
+ * @returns {Line}
+ */
+export function untold(start, tokens, unfinished = false) {
+  return { start, words: tokens.map((token) => ({ token, learnt: false })), foreign: unfinished ? tokens.length : -1 };
 }
 
 /**
@@ -32,9 +39,10 @@ export function follow(line, cache, tokens, learning) {
   let now = gone ? makeCache(cache.entries.slice(0, -gone)) : cache;
   const words = line.words.slice(0, same);
   for (let i = same; i < tokens.length; i++) {
-    const learnt = learning && keeps(tokens[i]);
+    const learnt = learning && i !== line.foreign && keeps(tokens[i]);
     if (learnt) now = learn(now, i ? tokens[i - 1] : null, tokens[i]);
     words.push({ token: tokens[i], learnt });
   }
-  return { line: { start: line.start, words }, cache: now };
+  const foreign = tokens.length < line.foreign ? -1 : line.foreign; // it is gone
+  return { line: { start: line.start, words, foreign }, cache: now };
 }

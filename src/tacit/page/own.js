@@ -16,6 +16,7 @@ export function makeOwn(erased) {
   let cache = fromJson(recall(KEY));
   let stored = true; // whether the browser keeps it
   let waiting = 0;
+  let seen = cache.next; // what it had learnt when it was last stored or is about to be
 
   function keepNow() {
     clearTimeout(waiting);
@@ -46,7 +47,8 @@ export function makeOwn(erased) {
     used: () => (learning.checked ? cache : null),
     /** Go on with another one; it is stored when there is time. @param {import("./cache.js").Cache} next */
     become(next) {
-      if (next !== cache || !waiting) {
+      if (next !== cache || next.next !== seen) { // a cache learns in place
+        seen = next.next;
         clearTimeout(waiting);
         waiting = window.setTimeout(keepNow, LATER);
       }

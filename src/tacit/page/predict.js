@@ -6,7 +6,7 @@
 
 import { cacheProbability, isOwn, weightOf } from "./cache.js";
 import { capitalise, startsSentence, written } from "./capitals.js";
-import { idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
+import { fold, idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
 import { best } from "./suggest.js";
 import { starting } from "./words.js";
 
@@ -15,8 +15,9 @@ import { starting } from "./words.js";
  * @typedef {{word: string, p: number, depth: number, cached: boolean}} Guess
  */
 /**
- * What is asked for: the tokens before, the letters typed so far, and whether shift asks for a capital.
- * @typedef {{context: string[], typed: string, shift?: boolean}} Asked
+ * What is asked for: the tokens before, the letters typed so far, and whether shift asks for a capital; null leaves it
+ * to the start of the sentence.
+ * @typedef {{context: string[], typed: string, shift?: boolean | null}} Asked
  */
 
 /** Ids of cached words, found once for each model. @type {WeakMap<object, Map<string, number[]>>} */
@@ -72,6 +73,30 @@ export function chances(model, cache, context) {
 }
 
 /**
+ * A word of the cache: its mixed probability, and its id in the model, Infinity if that does not know it.
+ * @typedef {{id: number, text: string, p: number, depth: number}} Mixed
+ */
+
+/** @param {{id: number, p: number}} a @param {{id: number, p: number}} b */
+const byP = (a, b) => b.p - a.p || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+/**
+ * The likeliest of the ways to write a word, as the model has it; −1 is the depth of a word that it does not know.
+ * @param {import("./compact.js").Compact} model
+ * @param {import("./compact.js").Node[]} state
+ * @param {number[]} ids
+ */
+function likeliest(model, state, ids) {
+  let found = { id: Infinity, p: 0, depth: -1 };
+  for (const id of ids) {
+    const { logP, depth } = reading(model, state, id);
+    const p = model.hidden[id] ? 0 : Math.exp(logP);
+    if (p > found.p) found = { id, p, depth };
+  }
+  return found;
+}
+
+/**
  * The k likeliest words that begin with what is typed, in any case.
  * @param {import("./compact.js").Compact} model
  * @param {import("./cache.js").Cache | null} cache
@@ -80,31 +105,31 @@ export function chances(model, cache, context) {
  * @param {Set<string>} [blocked] words of the cache that are never suggested; the model hides its own
  * @returns {Guess[]}
  */
-export function predict(model, cache, { context, typed, shift = false }, k, blocked = new Set()) {
+export function predict(model, cache, { context, typed, shift = null }, k, blocked = new Set()) {
   const prefix = typed.replaceAll("’", "'");
   const lower = prefix.toLowerCase();
   const { cased } = model.facts;
   const state = remembered(model, context);
   const beta = cache ? weightOf(cache) : 0;
+  /** @type {Set<number>} */
   const own = new Set(); // ids that the cache has
-  /** @type {(Guess & {id: number})[]} */
-  const found = [];
+  /** @type {Mixed[]} */
+  const cached = [];
   if (cache && beta) {
     const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
     for (const text of cache.words.keys()) {
-      if (!text.startsWith(lower) || blocked.has(text)) continue;
-      let guess = { id: Infinity, word: text, p: 0, depth: -1, cached: true };
+      if (!text.startsWith(lower) || (blocked.size && blocked.has(fold(text)))) continue;
       const ids = variants(model, text);
-      if (!ids.length && !isOwn(cache, text)) continue; // it may be a slip
-      for (const id of ids) {
-        own.add(id);
-        const { logP, depth } = reading(model, state, id);
-        const p = model.hidden[id] ? 0 : Math.exp(logP);
-        if (p > guess.p) guess = { id, word: wordOf(model, id), p, depth, cached: true };
-      }
-      found.push({ ...guess, p: (1 - beta) * guess.p + beta * share(text) });
+      if (ids.length ? ids.every((id) => model.hidden[id]) : !isOwn(cache, text)) continue; // unknown: perhaps a slip
+      for (const id of ids) own.add(id);
+      const likely = likeliest(model, state, ids);
+      cached.push({ ...likely, text, p: (1 - beta) * likely.p + beta * share(text) });
     }
   }
+  // the cache may be long, and to look a word up takes time: only the best are
+  const found = cached.sort(byP).slice(0, cased ? 3 * k : k).map(({ id, text, p, depth }) => {
+    return { id, word: id < Infinity ? wordOf(model, id) : text, p, depth, cached: true };
+  });
   const spellings = cased ? [prefix, lower, capitalise(lower), prefix.toUpperCase()] : [lower];
   for (const spelling of new Set(spellings)) {
     const [first, last] = spelling ? starting(model.words, spelling) : [0, model.words.count];
@@ -113,8 +138,8 @@ export function predict(model, cache, { context, typed, shift = false }, k, bloc
       found.push({ id, word: wordOf(model, id), p: (1 - beta) * Math.exp(logP), depth, cached: false });
     }
   }
-  found.sort((a, b) => b.p - a.p || a.id - b.id);
-  const start = shift || startsSentence(context);
+  found.sort(byP);
+  const start = shift ?? startsSentence(context);
   /** @type {Map<string, Guess>} */
   const merged = new Map(); // The and the are one word at the start of a sentence
   for (const { word, p, depth, cached } of found) {

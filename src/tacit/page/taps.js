@@ -7,8 +7,8 @@
 //                    D(i, j − 1) + insertion
 //                    D(i − 2, j − 2) + transposition + tap(t_{j−1}, l_i) + tap(t_j, l_{i−1})
 //
-// less what the taps cost at least, Σ low. A column D(i, ·) depends on the first i letters alone: the words come in the
-// order of their keys, so columns of shared beginnings are kept, and a beginning that is too dear is passed over whole.
+// less what the taps cost at least, Σ low. A column D(i, ·) depends on the first i letters alone, so the walk through the
+// trie computes it once for all words that begin so, and passes over a beginning that is too dear with all of them.
 
 export const MOST = 48; // taps of a word; more are not looked up
 
@@ -34,88 +34,80 @@ export function tapCosts([x, y], layout, settings) {
 }
 
 /**
- * All words that cost at most `beam` more than Σ low: places in the lexicon and costs above that sum.
+ * All words that cost at most `beam` more than Σ low: places in the lexicon, ascending, and costs above that sum.
  * @param {import("./lexicon.js").Lexicon} lexicon
  * @param {Point[]} taps
  * @param {Settings} settings
  * @returns {{place: number, cost: number}[]}
  */
-export function search(lexicon, taps, settings) {
+export function search({ layout, trie }, taps, settings) {
   const m = taps.length;
-  if (m < 1 || m > MOST || !lexicon.ids.length) return [];
-  const { layout, keys, lengths } = lexicon;
-  const costs = taps.map((tap) => tapCosts(tap, layout, settings));
-  const low = costs.map((row) => Math.min(settings.insertion, ...row));
-  costs.forEach((row, j) => row.forEach((_, key) => (row[key] -= low[j])));
-  const extra = low.map((least) => settings.insertion - least);
-  const omit = layout.letters.map((c) => (c === "'" ? settings.apostrophe : settings.omission));
-  const columns = [new Float64Array(m + 1)]; // columns[i] is D(i, ·) of the word at hand
-  for (let j = 1; j <= m; j++) columns[0][j] = columns[0][j - 1] + extra[j - 1];
-  const least = [0];
+  const nodes = trie.letters.length;
+  if (m < 1 || m > MOST || !nodes) return [];
+  const { beam, transposition } = settings;
+  const { tap, extra, omit } = tables(layout, taps, settings);
+  // no beginning has so many letters more than taps: each one costs at least the cheapest omission
+  const deepest = m + Math.floor(beam / Math.min(...omit)) + 2;
+  const wide = m + 1;
+  const columns = new Float64Array((deepest + 1) * wide); // row i is D(i, ·) of the prefix at hand
+  for (let j = 1; j <= m; j++) columns[j] = columns[j - 1] + extra[j - 1];
+  const least = new Float64Array(deepest + 1); // of each row
+  const path = new Uint8Array(deepest + 1); // the letters of the prefix
   const found = [];
-  let known = 0; // letters of the word at hand whose columns are filled
-  /** @type {Uint8Array} */
-  let last = new Uint8Array(0);
-  // words that need too many omissions or extra taps are not worth a look
-  const longest = m + settings.beam / settings.omission;
-  const shortest = m - settings.beam / Math.min(...extra);
-  for (let place = 0; place < keys.length; place++) {
-    if (lengths[place] > longest || keys[place].length < shortest) continue;
-    const word = keys[place];
-    let shared = 0;
-    while (shared < known && shared < word.length && last[shared] === word[shared]) shared++;
-    last = word;
-    known = shared;
-    let dead = Infinity; // so many letters are too dear already
-    for (; known < word.length && dead === Infinity; known++) {
-      const i = known + 1;
-      const letter = word[known];
-      const column = (columns[i] ??= new Float64Array(m + 1));
-      const above = columns[i - 1];
-      column[0] = above[0] + omit[letter];
-      let smallest = column[0];
-      for (let j = 1; j <= m; j++) {
-        let value = Math.min(above[j] + omit[letter], above[j - 1] + costs[j - 1][letter], column[j - 1] + extra[j - 1]);
-        if (i > 1 && j > 1) {
-          const swapped = costs[j - 2][letter] + costs[j - 1][word[known - 1]];
-          value = Math.min(value, columns[i - 2][j - 2] + settings.transposition + swapped);
-        }
-        column[j] = value;
-        if (value < smallest) smallest = value;
+  for (let node = 0; node < nodes; ) {
+    const i = trie.depths[node];
+    const letter = (path[i] = trie.letters[node]);
+    const here = i * wide;
+    const above = here - wide;
+    const mine = letter * m; // where the costs of this letter begin
+    const before = path[i - 1] * m;
+    let value = columns[above] + omit[letter];
+    let smallest = (columns[here] = value);
+    for (let j = 1; j <= m; j++) {
+      const inserted = value + extra[j - 1];
+      const hit = columns[above + j - 1] + tap[mine + j - 1];
+      value = columns[above + j] + omit[letter];
+      if (hit < value) value = hit;
+      if (inserted < value) value = inserted;
+      if (i > 1 && j > 1) {
+        const swapped = tap[mine + j - 2] + tap[before + j - 1];
+        const crossed = columns[above - wide + j - 2] + transposition + swapped;
+        if (crossed < value) value = crossed;
       }
-      least[i] = smallest;
-      // a beginning may be needed for a transposition that begins one letter earlier
-      if (Math.min(smallest, least[i - 1] + settings.transposition) > settings.beam) dead = i;
+      columns[here + j] = value;
+      if (value < smallest) smallest = value;
     }
-    if (dead < Infinity) place = endOf(keys, place, dead) - 1;
-    else if (columns[word.length][m] <= settings.beam) found.push({ place, cost: columns[word.length][m] });
+    least[i] = smallest;
+    // a beginning may be needed for a transposition that begins one letter earlier
+    if (Math.min(smallest, least[i - 1] + transposition) > beam) {
+      node = trie.after[node];
+      continue;
+    }
+    if (value <= beam) {
+      for (let place = trie.words[node]; place < trie.words[node + 1]; place++) found.push({ place, cost: value });
+    }
+    node++;
   }
   return found;
 }
 
 /**
- * The first word after those that begin with the same letters as the one at `place`: by longer and longer steps, then
- * halves.
- * @param {Uint8Array[]} keys
- * @param {number} place
- * @param {number} letters how many
+ * What each thing costs, less the least that a tap costs: a tap for a letter [keys, taps], an extra tap [taps], a letter
+ * without a tap [keys].
+ * @param {import("./lexicon.js").Layout} layout
+ * @param {Point[]} taps
+ * @param {Settings} settings
  */
-function endOf(keys, place, letters) {
-  const word = keys[place];
-  const alike = (/** @type {number} */ at) => {
-    const other = keys[at];
-    if (other.length < letters) return false;
-    for (let i = letters - 1; i >= 0; i--) if (other[i] !== word[i]) return false;
-    return true;
-  };
-  let step = 1;
-  while (place + step < keys.length && alike(place + step)) step *= 2;
-  let low = place + (step >> 1); // alike
-  let high = Math.min(place + step, keys.length); // not alike
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (alike(middle)) low = middle;
-    else high = middle;
-  }
-  return high;
+function tables(layout, taps, settings) {
+  const m = taps.length;
+  const tap = new Float64Array(layout.letters.length * m);
+  const extra = new Float64Array(m);
+  taps.forEach((at, j) => {
+    const costs = tapCosts(at, layout, settings);
+    const low = Math.min(settings.insertion, ...costs);
+    costs.forEach((cost, key) => (tap[key * m + j] = cost - low));
+    extra[j] = settings.insertion - low;
+  });
+  const omit = Float64Array.from(layout.letters, (c) => (c === "'" ? settings.apostrophe : settings.omission));
+  return { tap, extra, omit };
 }

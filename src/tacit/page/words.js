@@ -4,7 +4,7 @@
 // bytes it shares with the word before it, and the rest. Numbers are varints. `src/tacit/ngram/compact_words.py`
 // tells the format; this file only reads it. Words that begin alike are neighbours: a typed prefix is a range.
 
-const BLOCK = 16;
+export const BLOCK = 16;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -31,7 +31,7 @@ export function compare(a, b) {
  * @param {number} [most] read no more than so many
  * @returns {Uint8Array[]}
  */
-function blockOf(words, block, most = BLOCK) {
+export function blockOf(words, block, most = BLOCK) {
   const { text, starts } = words;
   const end = starts[block + 1];
   let at = starts[block];
@@ -40,15 +40,16 @@ function blockOf(words, block, most = BLOCK) {
     let shift = 0;
     let byte = text[at++];
     for (; byte >= 128; byte = text[at++], shift += 7) value |= (byte & 127) << shift;
-    return value | (byte << shift);
+    return (value | (byte << shift)) >>> 0;
   };
   /** @type {Uint8Array[]} */
   const found = [];
   /** @type {Uint8Array} */
   let last = new Uint8Array(0);
   while (at < end && found.length < most) {
-    const shared = found.length ? varint() : 0;
-    const rest = varint();
+    const shared = Math.min(last.length, found.length ? varint() : 0); // never more than there is: a file may lie
+    const length = varint();
+    const rest = Math.max(0, Math.min(end - at, length));
     const word = new Uint8Array(shared + rest);
     word.set(last.subarray(0, shared));
     word.set(text.subarray(at, at + rest), shared);

@@ -53,6 +53,52 @@ test("a file whose sections lie is refused or read, but nothing else", () => {
   assert.ok(refused.length > 20);
 });
 
+/** Where a section begins, and its length. */
+function section(data, name) {
+  const view = new DataView(data.buffer);
+  for (let at = 24; at < 24 + 16 * view.getUint32(12, true); at += 16) {
+    const found = String.fromCharCode(...data.subarray(at, at + 8)).replace(/\0+$/, "");
+    if (found === name) return [view.getUint32(at + 8, true), view.getUint32(at + 12, true)];
+  }
+  throw new Error(name);
+}
+
+test("a file whose numbers lead nowhere is refused before it is asked", () => {
+  const lies = {
+    blocks: (view, at) => view.setUint32(at + 4, 0xfffffff0, true), // a word of four gigabytes
+    text: (view, at) => [0, 1, 2, 3, 4].forEach((i) => view.setUint8(at + i, 0xff)), // so has its length
+    common: (view, at) => view.setUint32(at + 4, 0xffffffff, true),
+    start2: (view, at) => view.setUint32(at + 4, 0xffffffff, true), // four thousand million n-grams to look at
+    label2: (view, at) => view.setUint16(at, 0xffff, true),
+    rank2: (view, at) => view.setUint32(at, 0xffffffff, true),
+    pick3: (view, at) => view.setUint32(at + 4, 0xffffffff, true), // and as many bits
+    deep2: (view, at) => view.setUint8(at, view.getUint8(at) ^ 1),
+    head3: (view, at) => view.setUint8(at, view.getUint8(at) ^ 2),
+    tp3: (view, at) => view.setFloat32(at + 4, NaN, true),
+  };
+  for (const [name, lie] of Object.entries(lies)) {
+    const buffer = changed((data, view) => lie(view, section(data, name)[0]));
+    assert.throws(() => open(buffer), (e) => e instanceof ModelError && /do not fit together/.test(e.message), name);
+  }
+});
+
+test("any file that is opened can be asked", () => {
+  let seed = 11;
+  const random = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % n;
+  let asked = 0;
+  for (let i = 0; i < 60; i++) {
+    const buffer = changed((data) => (data[24 + random(data.length - 24)] = random(256)));
+    try {
+      const model = open(buffer);
+      for (const context of [[], ["see", "you"], ["i", "am"]]) complete(model, context, i % 2 ? "t" : "", 3);
+      asked++;
+    } catch (error) {
+      assert.ok(error instanceof ModelError, String(error));
+    }
+  }
+  assert.ok(asked > 10 && asked < 60, String(asked));
+});
+
 test("words of the block list are never suggested, in whatever capitals", () => {
   const model = open(bytes(path));
   const [first] = complete(model, ["see", "you"], "", 1);
@@ -64,5 +110,6 @@ test("words of the block list are never suggested, in whatever capitals", () => 
 
 test("a file's own hidden words and the specials are never suggested", () => {
   const model = open(bytes(path));
+  assert.ok(idOf(model, "pizza") >= SPECIALS.length && model.hidden[idOf(model, "pizza")]);
   for (const c of complete(model, [], "", 3000)) assert.ok(c.id >= SPECIALS.length && !model.hidden[c.id]);
 });

@@ -4,11 +4,12 @@ import { test } from "node:test";
 
 import { choices, offers } from "../../../src/tacit/page/bar.js";
 import * as caches from "../../../src/tacit/page/cache.js";
-import { open, reading, idOf, UNK } from "../../../src/tacit/page/compact.js";
+import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/compact.js";
 import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/edit.js";
 import { LETTERS, MARKS } from "../../../src/tacit/page/keys.js";
 import { follow, untold } from "../../../src/tacit/page/memory.js";
 import { predict, remembered } from "../../../src/tacit/page/predict.js";
+import { capital, OFF, pressed, raisesMarks, settled } from "../../../src/tacit/page/shift.js";
 import { every } from "../../../src/tacit/page/words.js";
 import { bytes, vectors } from "./vectors.mjs";
 
@@ -33,12 +34,15 @@ test("a word that is right gets its space only", () => {
 });
 
 test("a suggestion replaces what is typed; a mark leans on it", () => {
-  const made = pick("tom", "tomorrow");
+  const made = pick("see you tom", "tom", "tomorrow");
   const text = apply("see you tom", made.change);
   assert.equal(text, "see you tomorrow ");
   assert.equal(apply(text, put(text, ".", made.last)), "see you tomorrow.");
   assert.equal(apply(text, put(text, ".", null)), "see you tomorrow .");
   assert.equal(apply(text, put(text, "x", made.last)), "see you tomorrow x");
+  for (const [before, after] of [["yes.", "yes. you "], ["yes ", "yes you "], ["", "you "], ["(", "(you "]]) {
+    assert.equal(apply(before, pick(before, "", "you").change), after); // no word is glued to a mark
+  }
 });
 
 test("a drawn word keeps apart from the one before; another choice takes its place; backspace takes all of it", () => {
@@ -57,6 +61,19 @@ test("backspace takes one character as a person sees it", () => {
     assert.equal(lastCharacter(`ab ${last}`), last.length, last);
   }
   assert.equal(lastCharacter(""), 0);
+});
+
+test("shift: once, locked, off; by itself at the start of a sentence, unless it is turned off", () => {
+  const start = settled(OFF, { context: [], typed: "" }, "");
+  assert.deepEqual([start, capital(start), raisesMarks(start)], [{ state: "once", byHand: false }, true, false]);
+  const lowered = pressed(start);
+  assert.deepEqual([lowered.state, capital(lowered), raisesMarks(lowered)], ["off", false, false]);
+  const once = pressed(lowered);
+  assert.deepEqual([once.state, pressed(once).state, pressed(pressed(once)).state], ["once", "locked", "off"]);
+  assert.ok(raisesMarks(once));
+  assert.equal(settled(once, { context: ["a"], typed: "B" }, "a B").state, "off");
+  assert.equal(settled(pressed(once), { context: ["a"], typed: "B" }, "a B").state, "locked");
+  assert.equal(capital(settled(OFF, { context: ["yes", "."], typed: "" }, "yes.")), null); // no space: as the sentence has it
 });
 
 test("keys saved: 1 − keys/characters", () => {
@@ -148,6 +165,11 @@ test("mixed with the cache, the best words are those of brute force over all wor
   }
   const blocked = predict(model, cache, { context: [], typed: "g" }, 9, new Set(["grzmblf"]));
   assert.ok(blocked.every((g) => g.word.toLowerCase() !== "grzmblf"));
+  for (let i = 0; i < 4; i++) cache = caches.learn(cache, null, i % 2 ? "Straße" : "pizza"); // the model hides pizza
+  const offered = (typed, list) => predict(model, cache, { context: [], typed }, 9, list).map((g) => g.word.toLowerCase());
+  assert.ok(offered("stra", new Set()).includes("straße"));
+  assert.ok(!offered("stra", new Set([fold("STRASSE")])).includes("straße"));
+  assert.ok(idOf(model, "pizza") !== UNK && !offered("piz", new Set()).includes("pizza"));
 });
 
 test("a word that no model knows is offered when it was typed twice", () => {
@@ -178,6 +200,11 @@ test("the cache follows the text: learnt when finished, forgotten when changed",
   assert.equal(words(), "");
   state = { line: untold(0, ["pasted", "text"]), cache: caches.makeCache() };
   step(["pasted", "text", "mine"]);
+  assert.equal(words(), "mine");
+  state = { line: untold(0, ["pasted"], true), cache: caches.makeCache() }; // a pasted word that has no space yet
+  step(["pasted"]);
+  step(["pasted", "secret"]);
+  step(["pasted", "secret", "mine"]);
   assert.equal(words(), "mine");
   step(["", "text", "mine", "too"]); // longer than a message is
   assert.equal(words(), "mine");

@@ -1,0 +1,59 @@
+// What a person meant by the word in progress, and by a trail: the decoders, with the personal cache and its exceptions.
+
+import { isOwn } from "./cache.js";
+import { correct, glide, makeDecoder } from "./decode.js";
+import { middleOf, spell } from "./lexicon.js";
+import { chances } from "./predict.js";
+
+/** @typedef {import("./decode.js").Decoder} Decoder */
+/** @typedef {import("./cache.js").Cache} Cache */
+
+/**
+ * Decoders by model, made once each, which takes a while.
+ * @param {import("./lexicon.js").Layout} layout
+ * @param {Decoder["parameters"]} parameters
+ * @returns {(choice: import("./load.js").Choice) => Decoder}
+ */
+export function makeDecoders(layout, parameters) {
+  /** @type {Map<string, Decoder>} */
+  const made = new Map();
+  return ({ id, model }) => {
+    const found = made.get(id) ?? makeDecoder(model, layout, parameters);
+    made.set(id, found);
+    return found;
+  };
+}
+
+/**
+ * What the taps of a word probably meant; null where nothing is to be corrected: a word that somebody wants so, or that
+ * has other characters than the keys.
+ * @param {Decoder} decoder
+ * @param {Cache | null} cache
+ * @param {{context: string[], typed: string}} place
+ * @param {[number, number][]} taps where they fell; if not one for each character, the middles of the keys
+ * @param {Set<string>} kept words that were corrected wrongly, in lower case
+ */
+export function meantBy(decoder, cache, { context, typed }, taps, kept) {
+  const { layout } = decoder.lexicon;
+  const lower = typed.toLowerCase();
+  const spelling = spell(typed, layout.letters);
+  if (kept.has(lower) || isOwn(cache, lower) || !spelling || [...spelling].length !== [...typed].length) return null;
+  const points = taps.length === typed.length ? taps : [...spelling].map((c) => middleOf(c, layout) ?? [0, 0]);
+  const chance = chances(decoder.model, cache, context);
+  const { best, words } = correct(decoder, chance, context, /** @type {[number, number][]} */ (points), typed);
+  const onlyCase = typed !== lower && best.toLowerCase() === lower; // capitals that were typed are meant
+  return { best: onlyCase ? typed : best, words };
+}
+
+/**
+ * The words that a trail may have meant, best first.
+ * @param {Decoder} decoder
+ * @param {Cache | null} cache
+ * @param {{context: string[], typed: string}} place
+ * @param {[number, number][]} trail
+ * @param {boolean | null} shift
+ */
+export function drawnBy(decoder, cache, { context, typed }, trail, shift) {
+  const all = typed ? [...context, typed] : context; // what stands there is a word of its own
+  return glide(decoder, chances(decoder.model, cache, all), all, trail, shift).map(({ word }) => word);
+}
