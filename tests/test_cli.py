@@ -259,3 +259,7 @@ def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
         )
     assert done.returncode == 2 and done.stderr.startswith("tacit: standard output: No space left on device")
     assert done.stderr.count("\n") == 1
+
+
+def test_help_describes_arguments_too(tacit):
+    assert "What has been typed so far." in tacit("predict", "--help").out

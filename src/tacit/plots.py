@@ -60,7 +60,8 @@ def curves(
                 marker="o" if len(x) < 3 else None,
                 markersize=3,
             )
-        for colour, (name, value) in zip(COLOURS[::-1], (levels or {}).items(), strict=False):
+        others = (COLOURS * 4)[len(lines) :]  # a name has the colour that it has among bars
+        for colour, (name, value) in zip(others, (levels or {}).items(), strict=False):
             axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=_plain(name))
         if log:
             axes.set_yscale("log")
@@ -76,20 +77,21 @@ def curves(
         return _svg(figure)
 
 
-def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] | None = None) -> str:
-    """One bar for each name, with error bars where given."""
+def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | None = None) -> str:
+    """One bar for each name, from top to bottom, with error bars where given."""
     with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(5.2, 2.6))
         names = list(values)
-        axes.bar(
+        figure, axes = plt.subplots(figsize=(5.2, 0.8 + 0.4 * len(names)))
+        axes.barh(
             [_plain(n) for n in names],
             [values[n] for n in names],
-            yerr=[errors.get(n, 0.0) for n in names] if errors else None,
+            xerr=[errors.get(n, 0.0) for n in names] if errors else None,
             color=[COLOURS[i % len(COLOURS)] for i in range(len(names))],
-            width=0.6,
+            height=0.6,
             capsize=4,
         )
-        axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
-        axes.set_ylabel(ylabel)
-        axes.grid(visible=False, axis="x")
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
+        axes.set_xlabel(label)
+        axes.grid(visible=False, axis="y")
         return _svg(figure)

@@ -116,6 +116,7 @@ def test_words_that_cannot_be_written(tmp_path: Path, bad: str) -> None:
     [
         {"locale": "en,GB"},
         {"locale": ""},
+        {"locale": "en GB!"},
         {"description": "a: b"},
         {"description": "a=b"},
         {"locale": "e\nn"},

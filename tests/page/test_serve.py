@@ -169,10 +169,13 @@ def test_what_cannot_be_served_is_one_line(tacit, small, tmp_path):
         tacit("serve", small.path, "--no-open", "--port", port).refused(f"port {port} is in use", "--port")
     tacit("serve", small.path, "--port", 70_000).refused("--port 70000")
     tacit("serve", small.path, "--port", 0, "--host", "203.0.113.1").refused("--host 203.0.113.1")
+    tacit("serve", small.path, "--port", 0, "--host", "").refused("--host is empty")
     tacit("serve", tmp_path, "--port", 0).refused("not a run directory")
     tacit("serve", tmp_path / "no.tacit", "--port", 0).refused("no.tacit", "cannot read")
     (tmp_path / "a.arpa").write_text("\\data\\\n")
-    tacit("serve", tmp_path / "a.arpa", "--port", 0).refused("a.arpa", "compact files")
+    tacit("serve", tmp_path / "a.arpa", "--port", 0).refused(
+        "a.arpa", "no compact n-gram file", "tacit distill"
+    )
     data = bytearray(small.path.read_bytes())
     struct.pack_into("<I", data, 8, 2)
     (tmp_path / "newer.tacit").write_bytes(data)
@@ -202,9 +205,15 @@ def test_the_command_serves_until_it_is_interrupted(process, small, tmp_path):
 def run(trained, tmp_path) -> Path:
     """A run of its own, with one person's model: only the bias is tuned, towards one word."""
     path = Path(shutil.copytree(trained.path, tmp_path / "run"))
+    tune(path, "home")
+    return path
+
+
+def tune(path: Path, word: str) -> None:
+    """Leave ana's model in a run: it expects this word everywhere."""
     loaded = runs.load(path)
     bias = np.zeros(len(loaded.vocabulary), np.float32)
-    bias[loaded.vocabulary.index["home"]] = 6.0
+    bias[loaded.vocabulary.index[word]] = 6.0
     facts = {
         "user": "ana",
         "part": "bias",
@@ -212,11 +221,10 @@ def run(trained, tmp_path) -> Path:
         "cache": "0.0",
         "base": personal_models._digest(loaded),
     }
-    (path / "personal" / "models").mkdir(parents=True)
+    (path / "personal" / "models").mkdir(parents=True, exist_ok=True)
     personal_models.save(
         path / "personal" / "models", personal_models.Stored("ana", {"tuned": {"output_bias": bias}}, facts)
     )
-    return path
 
 
 def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
@@ -244,6 +252,10 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     file = run / "keyboard" / "collected.tacit"
     file.write_bytes(file.read_bytes()[:-1])  # damaged: made again
     assert serve_models.find(run) == (list(found.values()), [])
+    tune(run, "them")  # ana's model is another one now
+    (again,) = (shown for shown in serve_models.find(run).models if shown.id == "personal-ana")
+    (tmp_path / "again.tacit").write_bytes(again.data)
+    assert compact_suggest.next_words(compact.open(tmp_path / "again.tacit"), ["see"], 1)[0][0] == "them"
     (run / "ngram").mkdir()
     (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)  # now this is the run's model,
     network = run / "checkpoints" / "best.safetensors"

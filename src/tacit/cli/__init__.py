@@ -22,7 +22,6 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    suggest_commands=False,  # click does already
     rich_markup_mode="rich",
 )
 app.add_typer(data, name="data")
@@ -76,7 +75,11 @@ def main() -> None:
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error, of click or of typer's own copy of it
             if message := error.format_message().strip().rstrip("."):
-                _fail(f"{message}; see `tacit --help`")
+                _fail(
+                    f"{message} See `tacit --help`"
+                    if message.endswith("?")
+                    else f"{message}; see `tacit --help`"
+                )
             raise SystemExit(0) from None  # a bare `tacit` has shown its help
         if "RESOURCE_EXHAUSTED" in str(error):  # JAX's way of saying it
             _fail(_NO_MEMORY)

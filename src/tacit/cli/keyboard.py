@@ -55,7 +55,8 @@ def serve(
         models, problems = find(run, data, watch)
     with serving.server(serving.site(models, words, problems), host, port) as server:
         address = serving.address(server)
-        typer.echo(f"{address} ({len(models)} models; Ctrl-C ends it, the page goes on without)")
+        count = "one model" if len(models) == 1 else f"{len(models)} models"
+        typer.echo(f"{address} ({count}; Ctrl-C ends it, the page goes on without)")
         if not no_open:
             webbrowser.open(address)
         with contextlib.suppress(KeyboardInterrupt):

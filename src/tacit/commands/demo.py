@@ -77,7 +77,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
         ]
         page = report.Page(
-            title="Tacit: a keyboard model from text that never left its devices",
+            title="Tacit: a keyboard model trained where the text is, in simulation",
             lead=lead(config, federated_summary, len(ready.clients)),
             entries=entries,
             config=config,
@@ -137,9 +137,9 @@ def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
     """The first sentence of the page."""
     test = facts["test"]
     return (
-        f"{clients} people trained one model in {config.training.rounds} rounds, {config.server.optimiser} on the "
-        f"server. On {test['people']} others its first suggestion is the word they type next in {test['top1']:.1%} "
-        f"of cases, one of its first three in {test['top3']:.1%}."
+        f"{clients} typists, made by a program, trained one model in {config.training.rounds} rounds, "
+        f"{config.server.optimiser} on the server. On {test['people']} others its first suggestion is the word they "
+        f"type next in {test['top1']:.1%} of cases, one of its first three in {test['top3']:.1%}."
     )
 
 

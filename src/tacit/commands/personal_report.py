@@ -205,8 +205,8 @@ def section(summary: Mapping[str, Any], link: str) -> list[str]:
         *(f"<figure>{svg}</figure>" for svg in histograms(summary)),
         table(gate(summary)),
         "<p>For the gate a model is tuned on the first 64 % and looked at on the next 16 %; it is kept only where it "
-        f'is better there. All figures are of the last 20 %. <a href="{html.escape(link)}">Who gains, and what every '
-        "margin would do</a></p>",
+        "is better there. That is less text than above, so “without” is not the change above. All figures are of "
+        f'the last 20 %. <a href="{html.escape(link)}">Who gains, and what every margin would do</a></p>',
     ]
 
 

@@ -126,6 +126,8 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
     """
     if not 0 <= port <= 65535:
         raise TacitError(f"--port {port}: a port is a number from 0 (any that is free) to 65535")
+    if not host.strip():
+        raise TacitError("--host is empty, which would let everybody in; leave it out, or give an address")
     kind = Server6 if ":" in host else Server
     try:
         return kind((host, port), _handler(files, _loopback(host)))

@@ -25,6 +25,7 @@ from tacit import __version__
 from tacit.commands.serve import Shown
 from tacit.errors import TacitError
 from tacit.files import to_json, write_atomic
+from tacit.keyboard.network8 import is_network8
 from tacit.ngram import compact, compact_writer, load
 from tacit.text.lines import Watch, nobody
 from tacit.text.vocabulary import UNK, Vocabulary
@@ -52,13 +53,17 @@ class Made(NamedTuple):
     title: str
     about: str
     make: Callable[[Path], bool]  # writes a compact file; False where it cannot be made
+    of: tuple[Path, ...] = ()  # files that it is made of, beside the run's network and its n-grams
 
 
 def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
     """The models of a run directory, the federated one first; of a compact file, itself."""
     if load.is_model_file(path):
         if not load.is_compact(path):
-            raise TacitError(f"{path}: the page reads compact files (.tacit); give one, or a run directory")
+            what = "an 8-bit network" if is_network8(path) else "no compact n-gram file"
+            raise TacitError(
+                f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
+            )
         facts = compact.open(path).facts
         return Found([Shown("file", str(facts.get("name") or path.stem), path.name, path.read_bytes())], [])
     from tacit.runs import read_config
@@ -68,14 +73,15 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
     small = path / "ngram" / "model.tacit"
     if not small.is_file():
         small = _kept(folder, "federated", _digest(network), _distil(path, data, watch))
-    stored, key = compact.open(small), _digest(network, small)
-    figures = _figures(path)
-    about = f"federated, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
+    stored, figures = compact.open(small), _figures(path)
+    mode = read_config(path).training.mode
+    about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
     found = Found([Shown("federated", "After training", about, small.read_bytes())], [])
     every = _others(path, stored, data, figures)
     for i, wanted in enumerate(every):
         watch(f"making a model for the page: {wanted.title}", i / len(every))
         try:
+            key = _digest(network, small, *wanted.of)
             file = _kept(folder, wanted.id, key, wanted.make)
         except TacitError as error:
             found.problems.append(f"The model “{wanted.title}” could not be made: {error}.")
@@ -192,7 +198,8 @@ def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dic
     for file in people:
         name = unquote(file.stem)
         about = "the network tuned on this person's text, on the same n-grams"
-        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, _personal(path, name, stored)))
+        make = _personal(path, name, stored)
+        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, make, (file,)))
     return found
 
 

@@ -29,6 +29,7 @@ from tacit.text.vocabulary import BOS, SPECIALS, Vocabulary
 
 _LONGEST = 47
 _UNWRITABLE = re.compile(r"[\s,=\x00-\x1f\x7f]|^#")
+_LOCALE = re.compile(r"[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*")
 _HEADER_VALUE = re.compile(r"[^\s,=:#][^,=:\r\n]*")  # the compiler looks for the first colon after "main"
 
 
@@ -65,6 +66,8 @@ def write(
             raise TacitError(
                 f"{path}: {key} is {value!r}; it must not be empty or hold any of , = : or a line end"
             )
+    if not _LOCALE.fullmatch(locale):
+        raise TacitError(f"{path}: locale is {locale!r}; write it like en or en_GB")
     if len(vocabulary) != shape.vocabulary:
         raise TacitError(f"{path}: the model has {shape.vocabulary} words, its vocabulary {len(vocabulary)}")
     root = int(np.argmax(shape.backoff < 0))

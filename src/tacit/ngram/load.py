@@ -30,7 +30,9 @@ def is_compact(path: Path) -> bool:
 
 def read(path: Path) -> tuple[Vocabulary, Automaton]:
     """The words and the model of a file."""
-    return compact.open(path).to_automaton() if is_compact(path) else arpa.read(path)
+    return (
+        compact.open(path).to_automaton() if is_compact(path) or path.suffix == ".tacit" else arpa.read(path)
+    )
 
 
 def cased(words: Vocabulary) -> bool:
