@@ -170,6 +170,15 @@ def test_a_glide_writes_a_word_and_offers_others(page):
     assert text(page) == "thanks "
 
 
+def test_a_glide_that_fits_no_word_says_so_where_it_is_seen(page):
+    glide(page, "qpqpqpqp")
+    note = page.locator("#note")
+    assert text(page) == "" and note.is_visible() and note.text_content() == "No word fits that trail"
+    assert "fits that trail" in page.locator("#said").text_content()
+    tap(page, "a")
+    assert note.text_content() == ""
+
+
 def test_a_glide_leaves_a_trail_over_the_keys(visit, address):
     page = visit(address, reduced_motion="no-preference").page
     spots = [key(page, c).bounding_box() for c in "qp"]
@@ -247,7 +256,7 @@ CONTRAST = """() => {
   for (let n; (n = walk.nextNode());) {
     const e = n.parentElement;
     if (!n.textContent.trim() || e.closest('noscript, .unseen') || !e.getClientRects().length) continue;
-    const fill = e.closest('li')?.querySelector('i');
+    const fill = e.matches('.key small') ? e.previousElementSibling : e.closest('li')?.querySelector('i');
     const below = ground(fill && fill.getBoundingClientRect().width > 1 ? fill : e);
     const [a, b] = [lum(over(getComputedStyle(e).color, below)), lum(below)];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); seen++;
@@ -256,19 +265,45 @@ CONTRAST = """() => {
   return {bad, seen};
 }"""
 
+PRESSED = """contrast => {
+  const check = new Function(`return (${contrast})()`), bad = [];
+  for (const down of [true, false]) {
+    check(); // what is shown now is where a change of colour starts from
+    document.querySelectorAll('.key').forEach(key => key.classList.toggle('down', down));
+    bad.push(...check().bad);
+  }
+  return bad;
+}"""
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_is_enough_in_both_themes_and_the_switch_turns_them(visit, address, scheme):
-    seen = visit(address, color_scheme=scheme)
-    seen.page.keyboard.type("teh")
+    seen = visit(address, color_scheme=scheme, reduced_motion="no-preference")
+    seen.page.keyboard.type("tjanks")
     for _ in range(2):  # as the system has it, and switched
         found = seen.page.evaluate(CONTRAST)
         assert found["bad"] == [] and found["seen"] > 60
+        assert seen.page.evaluate(PRESSED, CONTRAST) == []  # keys that are pressed and let go
+        seen.page.locator("#bar .chosen").hover()
+        seen.page.mouse.down()
+        assert seen.page.evaluate(CONTRAST)["bad"] == []
+        seen.page.mouse.move(1, 1)  # away, so that it is not taken
+        seen.page.mouse.up()
         before = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
         seen.page.locator("#theme").click()
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
         seen.page.wait_for_timeout(200)
     assert seen.complaints == []
+
+
+def test_on_its_side_a_phone_shows_the_text_the_bar_and_all_keys(visit, address):
+    page = visit(address, viewport={"width": 740, "height": 360}).page
+    tap(page, "see you ")
+    for part in ("#message", "#bar", "#keys"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 360, part
+    assert page.locator("#message").bounding_box()["height"] >= 40  # a line and more
+    assert page.evaluate("scrollY === 0 && document.documentElement.scrollWidth <= 740")
 
 
 class Counted(dict):
@@ -384,6 +419,102 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     assert seen.complaints == []
 
 
+def learnt(page) -> str:
+    """How many words the page says it has learnt."""
+    return page.locator("#memory").text_content().split(" words")[0].split(".")[0]
+
+
+def test_moving_the_caret_changes_no_count(page):
+    page.keyboard.type("one two three ")
+    assert learnt(page) == "3"
+    for name in ("Home", "End", "ArrowLeft", "Control+ArrowLeft", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)  # the browser tells of it
+        assert learnt(page) == "3", name
+    page.keyboard.press("Enter")
+    page.keyboard.type("four five ")
+    for name in ("ArrowUp", "Home", "End", "ArrowDown", "Home", "End") * 2:
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)
+        assert learnt(page) == "5", name
+    switch = page.get_by_label("Learn from what I type here")
+    switch.uncheck()
+    page.keyboard.type("six seven ")
+    switch.check()
+    page.get_by_label("Message", exact=True).focus()
+    for name in ("Home", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)
+        assert learnt(page) == "5", name
+    page.get_by_role("button", name="Erase").click()
+    page.get_by_label("Message", exact=True).focus()
+    for name in ("Home", "ArrowUp", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)
+        assert learnt(page) == "Nothing yet", name
+
+
+def test_undo_takes_back_what_was_typed_and_garbles_nothing(page):
+    page.keyboard.type("hello world ok")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type("see you")
+    seen = []
+    for _ in range(7):
+        page.keyboard.press("Control+z")
+        seen.append(text(page))
+    assert seen == ["See ", "", "Hello world ok", "Hello world ", "Hello ", "", ""]
+    for wanted in ("Hello ", "Hello world ", "Hello world ok", "", "See ", "See you", "See you"):
+        page.keyboard.press("Control+Shift+z")
+        assert text(page) == wanted
+    page.keyboard.press("Control+y")
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.press("Control+z")
+    assert text(page) == "See you"
+    line = page.context.new_cdp_session(page)  # the browser's own undo knows of the deletion alone
+    line.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", "commands": ["undo"]})  # as from a menu
+    assert text(page) == "See "
+    page.evaluate("document.execCommand('undo')")
+    assert text(page) == ""
+    page.keyboard.press("Control+a")
+    page.keyboard.type("tjanks ")
+    page.keyboard.press("Control+z")
+    assert text(page) == "Tjanks"  # the correction
+    page.get_by_role("button", name="Clear the message").click()
+    page.get_by_role("button", name="Erase").click()
+    page.get_by_label("Message", exact=True).focus()
+    page.keyboard.insert_text("hunter")
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+y")
+    page.keyboard.type(" mine ")
+    assert text(page) == "hunter mine " and learnt(page) == "1"  # what came back was pasted
+    page.keyboard.press("Control+z")
+    assert text(page) == "hunter " and learnt(page) == "Nothing yet"
+
+
+def test_a_suggestion_inside_a_word_takes_its_place(page):
+    page.keyboard.type("thanks for ")
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+    word = bar(page)[0]
+    assert word.lower().startswith("tha")
+    page.get_by_role("group", name="Suggestions").get_by_role("button").first.click()
+    assert text(page) == f"{word} for "
+    page.keyboard.type("x ")
+    assert text(page) == f"{word} x for "
+
+
+def test_no_part_of_an_address_is_learnt_or_corrected(page):
+    page.keyboard.type("see http://x.org/teh www.teh.org jane@teh.org @jane mine ")
+    assert text(page) == "See http://x.org/teh www.teh.org jane@teh.org @jane mine "
+    page.keyboard.press("Enter")
+    page.keyboard.type("http://x.org/teh ")  # with a capital, by itself
+    page.get_by_text("Look at them").click()
+    page.locator("#contents p").first.wait_for()
+    words = page.locator("#contents p").all_text_contents()
+    assert words == ["mine1", "see1", "start · see1"]
+
+
 def test_what_was_pasted_is_never_learnt(page):
     page.keyboard.insert_text("hunter alpha beta")
     page.keyboard.press("Space")
@@ -421,10 +552,20 @@ def test_awkward_text_is_taken_as_it_comes(page):
     for megabyte in ("x" * 1_000_000, "see you " * 125_000):
         box.fill(megabyte)
         tap(page, " se")
-        assert len(text(page)) == 100_003 and any(bar(page))
+        page.keyboard.type(" é")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Alt+Digit1")
+        assert len(text(page)) == 100_000 and any(bar(page))
         assert page.get_by_role("alert").first.text_content().count("A message holds 100,000 characters") == 1
-    box.fill("")
-    assert all(bar(page))
+    key(page, "Backspace").click()
+    assert page.locator("#alerts p").count() == 0  # there is room again
+    tap(page, "ab")
+    page.get_by_role("alert").first.get_by_role("button", name="Close").click()
+    assert page.locator("#alerts p").count() == 0 and len(text(page)) == 100_000
+    page.keyboard.type("x")
+    assert page.locator("#alerts p").count() == 1
+    page.get_by_role("button", name="Clear the message").click()
+    assert page.locator("#alerts p").count() == 0 and all(bar(page))
 
 
 def test_models_that_cannot_be_used_are_named_and_the_others_work(visit, small):

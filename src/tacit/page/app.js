@@ -2,9 +2,12 @@
 //
 // Nothing is fetched after `load`: then the page adds a policy to itself that forbids every request (load.js).
 
+import { endsInAddress, lessonsOf } from "./addresses.js";
+import { alert, withdraw } from "./alerts.js";
 import { choices, offers, showOffers } from "./bar.js";
-import { backspace, endWord, glided, pick, put, savings } from "./edit.js";
+import { backspace, endWord, glided, pick, put, restOf, savings } from "./edit.js";
 import { listen, LONGEST } from "./hardware.js";
+import { makeHistory } from "./history.js";
 import { makeKeyboard } from "./keyboard.js";
 import { layoutOf, middleOf } from "./lexicon.js";
 import { countRequests, load, shutTheDoor } from "./load.js";
@@ -19,6 +22,7 @@ import { placeOf } from "./tokens.js";
 import { makeTrail } from "./trail.js";
 
 const THOUGHTS = 6; // candidates in the side panel
+const TOO_LONG = `A message holds ${LONGEST.toLocaleString("en")} characters: what comes after them is left out.`;
 const ENDS = /^[\s.,!?;:…)\]}”"]$/; // characters that end a word and so correct it
 
 const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
@@ -54,22 +58,33 @@ let keys = 0;
 let pasted = 0; // characters that no key has typed
 let caret = 0; // where our own last edit left it
 
-/** Say what is wrong, once; the page goes on. @param {string} text */
-function alert(text) {
-  if ([...byId("alerts").children].some((said) => said.textContent === text)) return;
-  const said = document.createElement("p");
-  said.textContent = text;
-  byId("alerts").append(said);
-}
+const history = makeHistory();
 
 const before = () => message.value.slice(0, message.selectionStart);
+const after = () => message.value.slice(message.selectionEnd);
 
-/** Carry out a change at the caret. @param {import("./edit.js").Change} change */
-function apply({ remove, insert }) {
-  const { selectionStart, selectionEnd } = message;
-  message.setRangeText(insert, selectionStart - remove, selectionEnd, "end");
-  caret = message.selectionStart;
+/**
+ * Carry out a change at the caret; not if the message would grow too long. Returns whether it did.
+ * @param {import("./edit.js").Change} change
+ */
+function apply({ remove, insert, after = 0 }) {
+  const [from, to] = [message.selectionStart - remove, message.selectionEnd + after];
+  if (insert.length > to - from && message.textLength - (to - from) + insert.length > LONGEST) {
+    alert(TOO_LONG);
+    return false;
+  }
+  message.setRangeText(insert, from, to, "end");
+  settle();
   if (message.textLength === caret) requestAnimationFrame(() => (message.scrollTop = message.scrollHeight));
+  return true;
+}
+
+/** The text has changed: what is known of it follows. */
+function settle() {
+  caret = message.selectionStart;
+  pasted = Math.min(pasted, message.textLength); // what was pasted may be deleted again, key by key
+  history.note({ text: message.value, caret, pasted });
+  if (message.textLength < LONGEST) withdraw(TOO_LONG);
 }
 
 /** A character of a word. @param {string} character @param {[number, number] | null} at where the tap fell */
@@ -77,33 +92,34 @@ function letter(character, at) {
   const { typed } = placeOf(before());
   if (!typed) taps = [];
   const raised = shift.state === "off" ? character : character.toUpperCase();
-  apply(put(before(), raised, last));
+  if (!apply(put(before(), raised, last))) return;
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
   last = null;
 }
 
-/** A character that ends a word, or stands alone. @param {string} character */
+/** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
 function finish(character) {
   const { typed } = placeOf(before());
   if (typed && ENDS.test(character)) {
     const made = endWord(typed, character, correction);
-    apply(made.change);
+    if (!apply(made.change)) return false;
     last = made.last;
     if (last?.kind === "corrected") {
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
     }
   } else {
-    apply(put(before(), character, last));
+    if (!apply(put(before(), character, last))) return false;
     last = null;
   }
   taps = [];
+  return true;
 }
 
 function newLine() {
-  finish("\n");
+  if (!finish("\n")) return;
   const end = before().length - 1;
-  const { context } = placeOf(`${message.value.slice(0, end)} `); // the line that was finished
+  const { context } = lessonsOf(`${message.value.slice(0, end)} `); // the line that was finished
   own.become(follow(line, own.all(), context, own.learning()).cache);
   line = untold(end + 1, []);
 }
@@ -123,27 +139,32 @@ function rubOut() {
 
 /** The line at the caret, none of which is to be learnt: it stood there before. @param {string} text before the caret */
 function lineAt(text) {
-  const { context, typed } = placeOf(text);
+  const { context, typed } = lessonsOf(text);
   return untold(text.lastIndexOf("\n") + 1, context, typed !== "");
 }
 
 /** Whether the caret stands inside a word, where nothing is corrected. */
-const inside = () => /^[\p{L}\p{N}]/u.test(message.value.slice(message.selectionEnd, message.selectionEnd + 2));
+const inside = () => restOf(after()) !== "";
 
 /** A word as the locked shift key wants it. @param {string} word */
 const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
 
-/** After every change: learn, ask the model, draw. @param {Event | null} event the key, for the clock */
-function refresh(event) {
+/**
+ * After every change: learn, ask the model, draw.
+ * @param {Event | null} event the key, for the clock
+ * @param {boolean} [learning] whether what is new was typed
+ */
+function refresh(event, learning = own.learning()) {
   const text = before();
   const place = placeOf(text);
   if (text.lastIndexOf("\n") + 1 !== line.start) line = lineAt(text); // the caret is in another line
-  const now = follow(line, own.all(), place.context, own.learning());
+  const now = follow(line, own.all(), lessonsOf(text).context, learning);
   line = now.line;
   own.become(now.cache);
   shift = settled(shift, place, text);
   keyboard.shift(shift.state, raisesMarks(shift));
   suggest(place);
+  say("note", "");
   byId("latency").textContent = event ? `${Math.max(0, performance.now() - event.timeStamp).toFixed(1)} ms` : "–";
   figures();
 }
@@ -153,7 +174,8 @@ function suggest(place) {
   if (!choice) return showOffers(buttons, (shown = []));
   const { model } = choice;
   const guesses = predict(model, own.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
-  const meant = place.typed && decoderOf && !inside() ? meantBy(decoderOf(choice), own.used(), place, taps, kept) : null;
+  const plain = place.typed && !inside() && !endsInAddress(before()); // a word that may be corrected
+  const meant = plain && decoderOf ? meantBy(decoderOf(choice), own.used(), place, taps, kept) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
   const words = guesses.map((guess) => locked(guess.word));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
@@ -164,7 +186,6 @@ function suggest(place) {
 }
 
 function figures() {
-  pasted = Math.min(pasted, message.value.length); // what was pasted may be deleted again, key by key
   const saved = savings(keys, message.value.length - pasted);
   say("saved", saved === null ? "–" : `${Math.round(100 * saved)} %`);
   own.show();
@@ -198,11 +219,11 @@ function swipe(trail, event) {
   const found = drawnBy(decoderOf(choice), own.used(), placeOf(text), trail, capital(shift));
   if (!found.length) {
     byId("said").textContent = "no word of this model fits that trail";
-    return;
+    return say("note", "No word fits that trail");
   }
   drawn = found.map(locked);
   const made = glided(text, drawn[0]);
-  apply(made.change);
+  if (!apply(made.change)) return;
   last = made.last;
   taps = [];
   byId("said").textContent = drawn[0];
@@ -218,13 +239,13 @@ function choose(i, event) {
   const { typed } = placeOf(before());
   if (last?.kind === "glided") {
     const made = glided(before(), offer.word, last);
+    if (!apply(made.change)) return;
     drawn = [offer.word, ...drawn.filter((word) => word !== offer.word)];
-    apply(made.change);
     last = made.last;
   } else {
     if (offer.word === typed) kept.add(typed.toLowerCase());
-    const made = pick(before(), typed, offer.word);
-    apply(made.change);
+    const made = pick(before(), typed, offer.word, after());
+    if (!apply(made.change)) return;
     last = made.last;
   }
   taps = [];
@@ -246,8 +267,22 @@ function foreign(more) {
   taps = [];
   pasted = Math.max(0, pasted + more);
   line = lineAt(before());
-  caret = message.selectionStart;
+  settle();
   refresh(null);
+}
+
+/** Take the last change back, or bring it again. Words that go are unlearnt; none is learnt. @param {boolean} again */
+function undo(again) {
+  const state = again ? history.redo() : history.undo();
+  if (!state) return;
+  keys++;
+  message.value = state.text;
+  message.setSelectionRange(state.caret, state.caret);
+  [pasted, last, taps] = [state.pasted, null, []];
+  settle();
+  refresh(null, false);
+  const { typed } = lessonsOf(before());
+  line = { ...line, foreign: typed ? line.words.length : -1 }; // a word that came back may have been pasted
 }
 
 const keyboard = makeKeyboard(byId("board"), byId("keys"), {
@@ -262,9 +297,10 @@ listen(message, {
   enter: (event) => typed("\n", newLine, event),
   back: (event) => typed("back", rubOut, event),
   foreign,
-  tooLong: () => alert(`A message holds ${LONGEST.toLocaleString("en")} characters: what came after them was cut off.`),
+  tooLong: () => alert(TOO_LONG),
   moved,
   choose,
+  undo,
 });
 
 /** A key of a real keyboard. @param {string} key @param {() => void} does @param {Event} event */
@@ -283,7 +319,8 @@ buttons.forEach((button, i) => {
 
 byId("clear").addEventListener("click", () => {
   message.value = "";
-  [keys, pasted, caret, last, taps, line] = [0, 0, 0, null, [], untold(0, [])];
+  [keys, pasted, last, taps, line] = [0, 0, null, [], untold(0, [])];
+  settle();
   message.focus();
   refresh(null);
 });

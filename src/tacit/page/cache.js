@@ -7,8 +7,8 @@
 //     β = 0.3 · n / (n + 50)                                                n words in the cache
 //
 // Counts c fade with age: a word typed 2,000 words ago counts half, and at most 5,000 are kept. Only words are kept, of
-// letters, apostrophes and hyphens: no number, no address, nothing longer than 30 characters. A word that the model does
-// not know may be a slip: it is suggested, and no longer corrected, when it was typed twice.
+// letters, apostrophes and hyphens: no number, no part of an address (addresses.js), nothing longer than 30 characters.
+// A word that the model does not know may be a slip: it is suggested, and no longer corrected, when it was typed twice.
 
 export const KAPPA = 4;
 export const HALF_LIFE = 2000; // words

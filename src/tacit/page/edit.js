@@ -4,8 +4,8 @@
 // it back; a space that came with a suggestion, so that a full stop can lean on the word; a word that was drawn.
 
 /**
- * A change at the caret: so many characters before it go, these come.
- * @typedef {{remove: number, insert: string}} Change
+ * A change at the caret: so many characters before it go, and after it (none unless said), and these come.
+ * @typedef {{remove: number, insert: string, after?: number}} Change
  */
 /**
  * What the last key did, if the next one may refer to it.
@@ -45,15 +45,27 @@ export function endWord(typed, character, correction) {
 /** The space that a whole word needs before it: where a word or a mark stands. @param {string} before */
 const gap = (before) => (before !== "" && !/[\s([{“‘"]$/u.test(before) ? " " : "");
 
+/** What of a word stands after the caret. @param {string} after @returns {string} */
+export function restOf(after) {
+  return /^(?:['’-]?[\p{L}\p{M}\p{N}_])+/u.exec(after.slice(0, 64))?.[0] ?? "";
+}
+
 /**
  * A suggestion takes the place of what is typed; a space follows it, and one comes before it where it begins a word right
- * after a mark.
+ * after a mark. Inside a word it takes the place of the whole word, with the space that stands there.
  * @param {string} before
  * @param {string} typed
  * @param {string} word
+ * @param {string} [after] the text after the caret
  * @returns {{change: Change, last: Last}}
  */
-export function pick(before, typed, word) {
+export function pick(before, typed, word, after = "") {
+  const rest = typed ? restOf(after).length : 0;
+  if (rest) {
+    const gone = rest + (after[rest] === " " ? 1 : 0);
+    const space = /^[^\s\p{L}\p{N}]/u.test(after.slice(rest)) ? "" : " "; // a mark leans on the word already
+    return { change: { remove: typed.length, insert: word + space, after: gone }, last: null };
+  }
   return { change: { remove: typed.length, insert: `${typed ? "" : gap(before)}${word} ` }, last: { kind: "picked" } };
 }
 

@@ -1,7 +1,8 @@
 // A real keyboard, input methods and the clipboard: what they do to the text field, as calls of what our keys do.
 //
 // Single characters, Enter and backspace are taken over, so that they correct, complete and count like the page's own
-// keys. Everything else (a paste, an input method, a selection that is deleted) is the browser's, and told afterwards.
+// keys. So are undo and redo, which are the page's own (history.js). Everything else (a paste, an input method, a
+// selection that is deleted) is the browser's, and told afterwards.
 
 export const LONGEST = 100_000; // characters of the message: more would make the browser slow
 const OF_WORD = /^[\p{L}\p{M}'’]$/u;
@@ -16,6 +17,7 @@ const OF_WORD = /^[\p{L}\p{M}'’]$/u;
  * @property {() => void} tooLong some of it was cut off
  * @property {() => void} moved the caret is elsewhere
  * @property {(place: number, event: Event) => void} choose a suggestion, 0 to 2
+ * @property {(again: boolean) => void} undo take the last change back, or bring it again
  */
 
 /**
@@ -28,8 +30,13 @@ export function listen(message, does) {
   message.addEventListener("beforeinput", (event) => {
     length = message.textLength;
     if (event.isComposing || !event.cancelable) return;
+    if (event.inputType === "historyUndo" || event.inputType === "historyRedo") {
+      event.preventDefault(); // from a menu
+      return does.undo(event.inputType === "historyRedo");
+    }
     const data = event.data ?? "";
-    if (data.length > 1 && data.length + length > LONGEST) {
+    const one = event.inputType === "insertText" && [...data].length === 1;
+    if (!one && data.length > 1 && data.length + length > LONGEST) {
       event.preventDefault(); // before the browser lays out a megabyte
       const { selectionStart: from, selectionEnd: to } = message;
       const room = Math.max(0, LONGEST - length + to - from);
@@ -37,7 +44,6 @@ export function listen(message, does) {
       does.tooLong();
       return does.foreign(message.textLength - length);
     }
-    const one = event.inputType === "insertText" && [...data].length === 1;
     const back = event.inputType === "deleteContentBackward" && message.selectionStart === message.selectionEnd;
     if (!one && !back && event.inputType !== "insertLineBreak") return;
     event.preventDefault();
@@ -47,7 +53,9 @@ export function listen(message, does) {
     else does.finish(data, event);
   });
 
-  message.addEventListener("input", () => {
+  message.addEventListener("input", (event) => {
+    const kind = /** @type {InputEvent} */ (event).inputType;
+    if (kind === "historyUndo" || kind === "historyRedo") return does.undo(kind === "historyRedo"); // not told before
     if (message.textLength > LONGEST) {
       const caret = Math.min(message.selectionStart, LONGEST);
       message.value = message.value.slice(0, LONGEST);
@@ -63,6 +71,12 @@ export function listen(message, does) {
   });
 
   document.addEventListener("keydown", (event) => {
+    const control = (event.ctrlKey || event.metaKey) && !event.altKey && !event.isComposing;
+    const name = control ? event.key.toLowerCase() : "";
+    if (name === "z" || (name === "y" && event.ctrlKey)) {
+      event.preventDefault(); // also where the browser has nothing to undo
+      return does.undo(name === "y" || event.shiftKey);
+    }
     const digit = /^Digit([1-3])$/.exec(event.code);
     if (event.altKey && digit) {
       event.preventDefault();

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { endsInAddress, lessonsOf } from "../../../src/tacit/page/addresses.js";
 import { choices, offers } from "../../../src/tacit/page/bar.js";
 import * as caches from "../../../src/tacit/page/cache.js";
 import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/compact.js";
 import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/edit.js";
+import { makeHistory } from "../../../src/tacit/page/history.js";
 import { LETTERS, MARKS } from "../../../src/tacit/page/keys.js";
 import { follow, untold } from "../../../src/tacit/page/memory.js";
 import { predict, remembered } from "../../../src/tacit/page/predict.js";
@@ -43,6 +45,68 @@ test("a suggestion replaces what is typed; a mark leans on it", () => {
   for (const [before, after] of [["yes.", "yes. you "], ["yes ", "yes you "], ["", "you "], ["(", "(you "]]) {
     assert.equal(apply(before, pick(before, "", "you").change), after); // no word is glued to a mark
   }
+});
+
+test("inside a word a suggestion takes the place of all of it", () => {
+  const taken = (before, typed, after) => {
+    const { change } = pick(before, typed, "word", after);
+    return `${apply(before, change)}|${after.slice(change.after ?? 0)}`;
+  };
+  assert.equal(taken("a tomo", "tomo", "rrow"), "a word |");
+  assert.equal(taken("a tomo", "tomo", "rrow is"), "a word |is");
+  assert.equal(taken("a tomo", "tomo", "rrow, is"), "a word|, is");
+  assert.equal(taken("a tomo", "tomo", "rrow\nis"), "a word |\nis");
+  assert.equal(taken("do", "do", "n't go"), "word |go");
+  assert.equal(taken("don", "don", "'t go"), "word |go");
+  assert.equal(taken("a ", "", "rrow"), "a word |rrow"); // before a word: a word of its own
+  assert.equal(taken("see", "see", " you"), "word | you");
+});
+
+test("undo and redo bring every state back, whatever was done in between", () => {
+  const history = makeHistory();
+  const states = [""];
+  const note = (text, caret = text.length, pasted = 0) => history.note({ text, caret, pasted });
+  const step = (text, caret, pasted) => (note(text, caret, pasted), states.push(text));
+  step("aaa ", 4);
+  step("aaa bb😀 pasted", 14, 13);
+  step("aaXa bb😀 pasted", 3, 13);
+  step("aaXa bb😁 pasted", 9, 13);
+  step("", 0);
+  note("x", 1);
+  step("xy", 2); // letters are undone together
+  assert.equal(history.redo(), null);
+  for (const wanted of states.slice(0, -1).reverse()) assert.equal(history.undo().text, wanted);
+  assert.equal(history.undo(), null);
+  const again = states.slice(1).map((wanted) => [wanted, history.redo()]);
+  for (const [wanted, { text }] of again) assert.equal(text, wanted);
+  assert.deepEqual(again.map(([, { pasted }]) => pasted), [0, 13, 13, 13, 0, 0]);
+  history.undo();
+  note("other", 5);
+  assert.equal(history.redo(), null); // what was undone is given up
+  for (let i = 0; i < 2000; i++) note("ab ".repeat(i % 7), 0);
+  let count = 0;
+  while (history.undo()) count++;
+  assert.equal(count, 500);
+});
+
+test("letters are undone up to a space, what is rubbed out all at once, and a caret comes where the change was", () => {
+  const history = makeHistory();
+  for (const text of ["h", "hi", "hi ", "hi y", "hi yo"]) history.note({ text, caret: text.length, pasted: 0 });
+  for (const text of ["hi y", "hi ", "hi", "h"]) history.note({ text, caret: text.length, pasted: 0 });
+  assert.deepEqual([history.undo(), history.undo(), history.undo()].map((s) => [s.text, s.caret]), [["hi yo", 5], ["hi ", 3], ["", 0]]);
+  history.note({ text: "aaa", caret: 3, pasted: 3 });
+  history.note({ text: "aaaa", caret: 1, pasted: 3 });
+  assert.equal(history.undo().caret, 0);
+});
+
+test("an address is one token, which is no word, and is not corrected", () => {
+  for (const address of ["http://x.org/teh", "Http://x", "www.x.org", "(WWW.x", "@jane", "jane@x.org", "jane@"]) {
+    assert.deepEqual(lessonsOf(`see ${address} you `).context, ["see", "@", "you"], address);
+    assert.deepEqual(lessonsOf(`a\nsee ${address}`), { context: ["see", "@"], typed: "" }, address);
+    assert.ok(endsInAddress(`see ${address}`) && !endsInAddress(`${address} teh`));
+  }
+  assert.deepEqual(lessonsOf("and/or www x.org th"), { context: ["and", "/", "or", "www", "x", ".", "org"], typed: "th" });
+  assert.equal(lessonsOf("a ".repeat(2000)).context[0], "");
 });
 
 test("a drawn word keeps apart from the one before; another choice takes its place; backspace takes all of it", () => {

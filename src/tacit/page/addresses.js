@@ -1,0 +1,28 @@
+// Addresses: what looks like one is not corrected, and none of its parts is learnt.
+//
+// What counts is a whole piece between spaces, however it was split into words: it holds "@", or a colon and two
+// slashes, or starts with "www.". It may become one as it is typed: `jane` is a word, `jane@` no longer.
+
+import { placeOf } from "./tokens.js";
+
+const ADDRESS = /:[/]{2}|@|^[^\p{L}\p{N}]*www\./iu;
+const INSTEAD = "@"; // a token that the cache never keeps
+const LONGEST = 2000; // characters that are looked at
+
+/** Whether the piece at the end of a text looks like an address. @param {string} before */
+export function endsInAddress(before) {
+  return ADDRESS.test(/\S*$/u.exec(before.slice(-LONGEST))?.[0] ?? "");
+}
+
+/**
+ * The finished words of the line at the end of a text, as the cache may learn them, and the word being typed: an address
+ * is one token that is no word.
+ * @param {string} before
+ * @returns {import("./tokens.js").Place}
+ */
+export function lessonsOf(before) {
+  const place = placeOf(before);
+  if (place.context[0] === "") return place; // too long for a message: nothing is learnt
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  return placeOf(line.replace(/\S+/gu, (piece) => (ADDRESS.test(piece) ? INSTEAD : piece)));
+}
