@@ -242,7 +242,7 @@ def test_killed_processes_end_with_the_same_bytes(
     rounds, seed = 60, random.randrange(10**6)
     draw = random.Random(seed)
     # the vocabulary and the model of the preset are too large for a test
-    shape = [*TINY, "model.kind=gru", "model.tied=true"]
+    shape = [*TINY, "model.kind=gru", "model.tied=true", "central.steps=50"]
     common = ["train", preset, "--corpus", corpus, "--rounds", rounds, *sets(*shape)]
     tacit.ok(*common, "--out", tmp_path / "whole")
     out, stopped = tmp_path / "run", []
