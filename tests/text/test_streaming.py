@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -29,7 +30,7 @@ from tacit.federated.local import ClientConfig
 from tacit.federated.rounds import Algorithm, text_cohort, text_grid
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
-from tacit.text import corpus, encode, flat, lines, parallel, spill
+from tacit.text import corpus, encode, flat, lines, parallel, spill, wire
 from tacit.text.lazy import LazyText
 from tacit.text.packed import ClientText, Packed
 from tacit.text.prepare import PartitionConfig, Prepared, TextConfig, prepare
@@ -264,6 +265,45 @@ def test_how_far_it_is_is_told(tmp_path: Path) -> None:
 
 
 # Helpers.
+
+
+def test_what_goes_through_a_pipe_comes_out_again() -> None:
+    sent = [
+        None, True, -3, 0.5, "ü\ud800", b"\x00\xff", [], (), ["a", "b"], [1, ["c"], (None,)], Path("a/b"),
+        np.zeros((0, 3), np.int32), np.arange(6, dtype=">i2").reshape(2, 3).T, np.array(["ab", "c"]), np.float32(2.5),
+        partial(pow, 3), abs, corpus.from_messages("demo", {"ana": ["hi", "yes"]}), Typists(TypistsConfig(users=3)),
+        TacitError("no"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+    ]  # fmt: skip
+    pipe = io.BytesIO()
+    for value in sent:
+        wire.dump(value, pipe)
+    pipe.seek(0)
+    for value in sent:
+        got = wire.load(pipe)
+        if isinstance(value, np.ndarray):
+            assert got.dtype == value.dtype and got.flags.writeable
+            np.testing.assert_array_equal(got, value)
+        elif isinstance(value, partial):
+            assert got(2) == 9
+        elif isinstance(value, BaseException):
+            assert type(got) is type(value) and got.args == value.args
+        elif hasattr(value, "messages"):
+            assert type(got) is type(value) and [m.text for m in got.messages(0)] == [
+                m.text for m in value.messages(0)
+            ]
+        else:
+            assert (got == value and type(got) is type(value)) or isinstance(value, np.generic)
+    with pytest.raises(EOFError):
+        wire.load(pipe)
+    for value in (["x" * 50], [b"x" * 50]):  # in the middle of an answer
+        with pytest.raises(EOFError):
+            wire.load(_cut(value))
+
+
+def _cut(value: object) -> io.BytesIO:
+    pipe = io.BytesIO()
+    wire.dump(value, pipe)
+    return io.BytesIO(pipe.getvalue()[:-1])
 
 
 def test_answers_come_in_order_and_errors_in_their_turn() -> None:

@@ -89,7 +89,10 @@ def numbered(
     if isinstance(population, Corpus):
         portions, large = _read_portions(population, people), total > _LARGE * _TOGETHER
     else:
-        portions, large = _made_portions(population, people, sizes), total > _LARGE * _MADE_TOGETHER
+        portions = _made_portions(population, people, sizes)
+        large = total > _LARGE * _MADE_TOGETHER and hasattr(
+            population, "made_of"
+        )  # helpers can make them, too
     types, topics, spill = _Numbers(), _Numbers(), Spill()
     lengths, about = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     done = 0

@@ -8,7 +8,6 @@ a second time. At any moment a few blocks for each helper are under way: memory 
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 from collections import deque
@@ -19,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from tacit.errors import TacitError
+from tacit.text import wire
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -96,8 +96,8 @@ class _Helper:
         assert self._process.stdout is not None
         try:
             self._say(block)
-            good, answer = pickle.load(self._process.stdout)
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):  # the last: in the middle of an answer
+            good, answer = wire.load(self._process.stdout)
+        except (EOFError, BrokenPipeError):
             raise TacitError(
                 "a process that was helping to read the corpus was ended; check the machine's memory, try again"
             ) from None
@@ -115,18 +115,17 @@ class _Helper:
 
     def _say(self, what: Any) -> None:
         assert self._process.stdin is not None
-        pickle.dump(what, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()
+        wire.dump(what, self._process.stdin)
 
 
 def _help() -> None:
     """What a helper does: hear the work, then answer block after block until nobody asks."""
     hear, say = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever is printed must not get among the answers
-    work = pickle.load(hear)
+    work = wire.load(hear)
     while True:
         try:
-            block = pickle.load(hear)
+            block = wire.load(hear)
         except EOFError:
             return
         try:
@@ -134,8 +133,7 @@ def _help() -> None:
         except Exception as error:
             answer = False, error
         try:
-            pickle.dump(answer, say, pickle.HIGHEST_PROTOCOL)
-            say.flush()
+            wire.dump(answer, say)
         except BrokenPipeError:
             return
 

@@ -84,6 +84,11 @@ class Typists:
     def name(self) -> str:
         return "typists"
 
+    @property
+    def made_of(self) -> tuple[TypistsConfig]:
+        """What another process makes the same people of (`tacit.text.wire`)."""
+        return (self.config,)
+
     def __len__(self) -> int:
         return self.config.users
 
