@@ -30,6 +30,7 @@ from tacit.keyboard import network8, network8_source, network8_suggest, network8
 from tacit.keyboard.network8 import Matrix, times
 from tacit.keyboard.network8_writer import as_model, quantise
 from tacit.models import ARCHITECTURES, ModelConfig, language_model
+from tacit.sections import assemble, map_file
 from tacit.text.packed import pack
 from tacit.text.prepare import TextConfig, whole_corpus
 from tacit.text.typists import TypistsConfig
@@ -361,9 +362,8 @@ def test_facts_that_make_no_network_are_refused(tmp_path: Path, key: str, value:
 def test_sections_that_lie_are_refused_and_take_little_room(tmp_path: Path) -> None:
     path = saved(tmp_path / "n.tacit", KINDS["gru"])
     data, sections = path.read_bytes(), {}
-    for i in range(network8.HEADER.unpack_from(data)[2]):
-        name, at, size = network8.SECTION.unpack_from(data, network8.HEADER.size + i * network8.SECTION.size)
-        sections[name.rstrip(b"\0").decode()] = data[at : at + size]
+    for name, (at, size) in map_file(path, network8.FORM)[1].items():
+        sections[name] = data[at : at + size]
     words = zlib.decompress(sections["words"]).splitlines(keepends=True)
     for name, lie, said in (
         ("words", zlib.compress(b"\n" * (200 << 20), 9), "too long"),  # 200 kB that would fill gigabytes
@@ -373,7 +373,7 @@ def test_sections_that_lie_are_refused_and_take_little_room(tmp_path: Path) -> N
         ("words", sections["words"][:-1], "cut short"),
         ("meta", b"[" * 100_000, "fit together"),
     ):
-        path.write_bytes(network8_writer._assemble({**sections, name: lie}))
+        path.write_bytes(assemble(network8.FORM, {**sections, name: lie}))
         tracemalloc.start()
         refused(path, said)
         most = tracemalloc.get_traced_memory()[1]

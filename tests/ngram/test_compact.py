@@ -18,6 +18,7 @@ from tacit.ngram import compact, compact_suggest, compact_words, compact_writer,
 from tacit.ngram.automaton import Automaton, Topology, distribution, log_probs
 from tacit.ngram.compact_suggest import best, complete, next_words
 from tacit.ngram.grams import grams, words
+from tacit.sections import assemble
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
@@ -290,7 +291,7 @@ def test_sections_that_do_not_fit_are_told(tmp_path: Path, name: str) -> None:
 
 def test_facts_that_are_nested_without_end_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "deep.tng"
-    path.write_bytes(compact_writer._assemble({"meta": b"[" * 100_000}))
+    path.write_bytes(assemble(compact.FORM, {"meta": b"[" * 100_000}))
     refused(lambda: compact.open(path), "its sections do not fit together")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
+from tacit.cli.options import DataOption, JsonOption, print_json, print_models, start_jax
 
 
 def register(app: typer.Typer) -> None:
@@ -46,12 +46,7 @@ def export(
         print_json(found)
         return
     if "models" in found:
-        rows = [["", "top-1", "top-3", "perplexity"]]
-        rows += [
-            [name, f"{m['top1']:.2%}", f"{m['top3']:.2%}", f"{m['perplexity']:.1f}"]
-            for name, m in found["models"].items()
-        ]
-        print_table(rows)
+        print_models(found["models"])
     typer.echo(
         f"{found['parameters']:,} parameters, {found['bytes'] / 1e6:.2f} MB, a word further in "
         f"{found['latency_ms']['p50']:.2f} ms (99 %: {found['latency_ms']['p99']:.2f} ms)"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
+from tacit.cli.options import DataOption, JsonOption, print_json, print_models, print_table, start_jax
 from tacit.errors import TacitError
 
 
@@ -211,12 +211,7 @@ def distill(
     if as_json:
         print_json(found)
         return
-    rows = [["", "top-1", "top-3", "perplexity"]]
-    rows += [
-        [name, f"{m['top1']:.2%}", f"{m['top3']:.2%}", f"{m['perplexity']:.1f}"]
-        for name, m in found["models"].items()
-    ]
-    print_table(rows)
+    print_models(found["models"])
     typer.echo(
         f"{found['ngrams']:,} n-grams, {found['bytes']['model.tacit'] / 1e6:.2f} MB, three suggestions in "
         f"{found['latency_us']['p50']:.0f} µs"

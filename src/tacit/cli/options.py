@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,14 @@ def print_table(rows: list[list[str]], title: str | None = None) -> None:
     if not console.is_terminal:  # a pipe has no width: never break a line there
         console = Console(highlight=False, width=1000)
     console.print(table, markup=False)
+
+
+def print_models(models: Mapping[str, Mapping[str, float]]) -> None:
+    """Recall and perplexity of models, a line each."""
+    rows = [
+        [name, f"{m['top1']:.2%}", f"{m['top3']:.2%}", f"{m['perplexity']:.1f}"] for name, m in models.items()
+    ]
+    print_table([["", "top-1", "top-3", "perplexity"], *rows])
 
 
 def print_json(value: Any) -> None:

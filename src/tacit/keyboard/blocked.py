@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from tacit.errors import TacitError
+from tacit.text.word_list import words_of
 
 
 def fold(word: str) -> str:
@@ -30,20 +30,4 @@ def of_words(words: Iterable[str]) -> frozenset[str]:
 
 def read(path: Path) -> frozenset[str]:
     """A block list from a file; empty lines and lines that begin with # are skipped."""
-    try:
-        lines = path.read_bytes().decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise TacitError(f"{path}: byte {error.start} is not UTF-8; save the block list as UTF-8") from None
-    except OSError as error:
-        raise TacitError(
-            f"{path}: cannot read this block list ({error.strerror}); give a file with one word a line"
-        ) from None
-    words = []
-    for number, line in enumerate(lines, start=1):
-        word = line.strip()
-        if not word or word.startswith("#"):
-            continue
-        if word.split() != [word]:
-            raise TacitError(f"{path}, line {number}: {word!r} is not one word; put one word on a line")
-        words.append(word)
-    return of_words(words)
+    return of_words(words_of(path, "block list", lambda number, word: word.startswith("#")))

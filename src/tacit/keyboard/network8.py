@@ -50,18 +50,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import TacitError
+from tacit.sections import Format, Places, fitting, map_file
 from tacit.text.vocabulary import SPECIALS, UNK, Vocabulary
 
-MAGIC, VERSION = b"TacitNN\n", 1
-HEADER, SECTION, RANGE = struct.Struct("<8sIIII"), struct.Struct("<32sII"), struct.Struct("<ff")
+MAGIC = b"TacitNN\n"
+FORM = Format(MAGIC, 1, struct.Struct("<32sII"), "an 8-bit network", "export the run again")
+RANGE = struct.Struct("<ff")
 MOST = 127  # the greatest code
 MOST_TEXT = 1 << 26  # bytes of all words, unpacked
 
 _BLOCK = 1 << 16  # weights that are float32 at a time: they stay in the cache
 _LONGEST = 1000  # words of a context, where the run had no limit
-
-_WRONG = (LookupError, ValueError, TypeError, ArithmeticError, RecursionError, zlib.error, struct.error)
 
 Floats = NDArray[np.float32]
 
@@ -206,38 +205,12 @@ def is_network8(path: Path) -> bool:
 
 def open(path: Path, verify: bool = True) -> Network8:
     """Map a file and check that it is whole; `verify` looks at every byte of it (about 1 ms for each megabyte)."""
-    try:
-        with path.open("rb") as file:
-            if not path.stat().st_size:
-                raise TacitError(f"{path}: the file is empty; export the run again")
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise TacitError(f"{path}: cannot read this 8-bit network ({error.strerror})") from None
-    if data[:8] != MAGIC[: len(data)]:
-        raise TacitError(f"{path}: not an 8-bit network; it should begin with 'TacitNN'")
-    if len(data) < HEADER.size:
-        raise TacitError(f"{path}: cut short, {len(data)} bytes; copy it again")
-    _, version, count, length, check = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise TacitError(
-            f"{path}: format version {version}, but this Tacit reads version {VERSION}; update Tacit"
-        )
-    if length != len(data) or HEADER.size + count * SECTION.size > length:
-        raise TacitError(f"{path}: {len(data):,} bytes, but {length:,} were written; copy it again")
-    if verify and zlib.crc32(memoryview(data)[HEADER.size :], zlib.crc32(data[: HEADER.size - 4])) != check:
-        raise TacitError(f"{path}: damaged (its CRC-32 is not what it says); copy it again")
-    table = [SECTION.unpack_from(data, HEADER.size + i * SECTION.size) for i in range(count)]
-    sections = {name.rstrip(b"\0").decode("ascii", "replace"): (at, size) for name, at, size in table}
-    try:
+    data, sections = map_file(path, FORM, verify)
+    with fitting(path, FORM):
         return _view(data, sections)
-    except _WRONG as error:
-        reason = " ".join(str(error).split())
-        raise TacitError(
-            f"{path}: its sections do not fit together ({reason}); export the run again"
-        ) from None
 
 
-def _view(data: mmap.mmap, sections: dict[str, tuple[int, int]]) -> Network8:
+def _view(data: mmap.mmap, sections: Places) -> Network8:
     """The arrays, as views of the file; an error of Python's own if one is missing or has the wrong length."""
 
     def array(name: str, kind: str, count: int, skip: int = 0) -> NDArray[Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,10 @@ from tacit import __version__
 from tacit.errors import TacitError
 from tacit.files import tree_names, write_atomic
 from tacit.keyboard.network8 import (
-    HEADER,
-    MAGIC,
+    FORM,
     MOST,
     MOST_TEXT,
     RANGE,
-    SECTION,
-    VERSION,
     Architecture,
     Network8,
     scales,
@@ -38,6 +34,7 @@ from tacit.keyboard.network8 import (
 from tacit.models import LanguageModel, ModelConfig, language_model
 from tacit.models.base import Params
 from tacit.ngram.compact_writer import by_bytes
+from tacit.sections import assemble
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 _WIDEST = 1e4  # the greatest scale of a matrix over the least: a step of it is then at most 3.7 %
@@ -91,7 +88,7 @@ def write(
         codes, low, high, rows = quantise(value)
         sections[leaf] = codes.tobytes()
         sections[f"{leaf}.scale"] = RANGE.pack(low, high) + rows.tobytes()
-    data = _assemble(sections)
+    data = assemble(FORM, sections)
     write_atomic(path, data)
     return len(data)
 
@@ -124,23 +121,6 @@ def _half(path: Path, name: str, values: NDArray[np.floating]) -> bytes:
     if values.size and float(np.abs(values).max()) > float(np.finfo(np.float16).max):
         raise TacitError(f"{path}: '{name}' has numbers above 65,504, too great for this file; train again")
     return values.astype("<f2").tobytes()
-
-
-def _assemble(sections: dict[str, bytes]) -> bytes:
-    """Header, table and sections, each at a multiple of 8."""
-    begin = HEADER.size + len(sections) * SECTION.size
-    begin += -begin % 8
-    head_room = begin - HEADER.size - len(sections) * SECTION.size
-    table, parts = b"", [bytes(head_room)]
-    for name, content in sections.items():
-        table += SECTION.pack(name.encode(), begin, len(content))
-        parts.append(content + bytes(-len(content) % 8))
-        begin += len(parts[-1])
-    body = table + b"".join(parts)
-    if HEADER.size + len(body) >= 1 << 32:
-        raise TacitError("a network of 4 GB and more does not fit this file; choose a smaller model")
-    head = HEADER.pack(MAGIC, VERSION, len(sections), HEADER.size + len(body), 0)[:-4]
-    return head + struct.pack("<I", zlib.crc32(body, zlib.crc32(head))) + body
 
 
 def as_model(stored: Network8) -> tuple[LanguageModel, Params]:

@@ -45,7 +45,6 @@ from __future__ import annotations
 import json
 import mmap
 import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,14 +54,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Ints, from_trie
 from tacit.ngram.compact_words import Words
 from tacit.ngram.trie import Trie, find
+from tacit.sections import Format, Places, fitting, map_file
 from tacit.text.vocabulary import BOS, SPECIALS, UNK, Vocabulary
 
-MAGIC, VERSION = b"TacitNG\n", 1
-HEADER, SECTION = struct.Struct("<8sIIII"), struct.Struct("<8sII")
+MAGIC = b"TacitNG\n"
+FORM = Format(MAGIC, 1, struct.Struct("<8sII"), "a compact n-gram file", "distil the model again")
 RANK, PICK = 512, 64
 FAVOURITES = 4096  # unigrams kept in order of their probability, for compact_suggest.py
 
@@ -232,38 +231,12 @@ def _set_bits(bits: NDArray[np.uint8], count: int | None = None) -> Ints:
 
 def open(path: Path, verify: bool = True) -> Compact:
     """Map a file and check that it is whole; `verify` looks at every byte of it (about 1 ms for each megabyte)."""
-    try:
-        with path.open("rb") as file:
-            if not path.stat().st_size:
-                raise TacitError(f"{path}: the file is empty; distil the model again")
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise TacitError(f"{path}: cannot read this compact n-gram file ({error.strerror})") from None
-    if data[:8] != MAGIC[: len(data)]:
-        raise TacitError(f"{path}: not a compact n-gram file; it should begin with 'TacitNG'")
-    if len(data) < HEADER.size:
-        raise TacitError(f"{path}: cut short, {len(data)} bytes; copy it again")
-    _, version, count, length, check = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise TacitError(
-            f"{path}: format version {version}, but this Tacit reads version {VERSION}; update Tacit"
-        )
-    if length != len(data) or HEADER.size + count * SECTION.size > length:
-        raise TacitError(f"{path}: {len(data):,} bytes, but {length:,} were written; copy it again")
-    if verify and zlib.crc32(memoryview(data)[HEADER.size :], zlib.crc32(data[: HEADER.size - 4])) != check:
-        raise TacitError(f"{path}: damaged (its CRC-32 is not what it says); copy it again")
-    table = [SECTION.unpack_from(data, HEADER.size + i * SECTION.size) for i in range(count)]
-    sections = {name.rstrip(b"\0").decode("ascii", "replace"): (offset, size) for name, offset, size in table}
-    try:
+    data, sections = map_file(path, FORM, verify)
+    with fitting(path, FORM):
         return _view(data, sections)
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise TacitError(
-            f"{path}: its sections do not fit together ({reason}); distil the model again"
-        ) from None
 
 
-def _view(data: mmap.mmap, sections: dict[str, tuple[int, int]]) -> Compact:
+def _view(data: mmap.mmap, sections: Places) -> Compact:
     """The arrays, as views of the file; ValueError or KeyError if one is missing or has the wrong length."""
 
     def array(name: str, kind: type[np.generic], count: int | None = None) -> NDArray[Any]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +14,10 @@ from tacit.errors import TacitError
 from tacit.files import write_atomic
 from tacit.ngram import compact_words
 from tacit.ngram.automaton import Automaton, Ints
-from tacit.ngram.compact import HEADER, MAGIC, PICK, RANK, SECTION, VERSION
+from tacit.ngram.compact import FORM, PICK, RANK
 from tacit.ngram.grams import grams
 from tacit.ngram.quantise import quantise
+from tacit.sections import assemble
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 _COMMON = 1 << 16
@@ -105,7 +104,7 @@ def write(
             sections[f"rank{n}"] = (np.cumsum(deep) - deep)[::RANK].astype("<u4")
             sections[f"b{n}"] = codes.backoff[states[n][deep]]
             sections[f"tb{n}"] = codes.backoff_tables[n - 1].astype("<f4")
-    data = _assemble(sections)
+    data = assemble(FORM, sections)
     write_atomic(path, data)
     return len(data)
 
@@ -125,18 +124,3 @@ def by_bytes(vocabulary: Vocabulary) -> Sorted:
 
 def _bits(mask: np.ndarray) -> np.ndarray:
     return np.packbits(mask, bitorder="little")
-
-
-def _assemble(sections: dict[str, np.ndarray | bytes]) -> bytes:
-    """Header, table and sections, each at a multiple of 8."""
-    table = b""
-    begin = HEADER.size + len(sections) * SECTION.size
-    parts = []
-    for name, section in sections.items():
-        content = section if isinstance(section, bytes) else section.tobytes()
-        table += SECTION.pack(name.encode(), begin, len(content))
-        parts.append(content + bytes(-len(content) % 8))
-        begin += len(parts[-1])
-    body = table + b"".join(parts)
-    head = HEADER.pack(MAGIC, VERSION, len(sections), HEADER.size + len(body), 0)[:-4]
-    return head + struct.pack("<I", zlib.crc32(body, zlib.crc32(head))) + body

@@ -19,6 +19,7 @@ from tacit.text.corpus import SplitCorpus
 from tacit.text.population import Population
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import SPECIALS, Vocabulary
+from tacit.text.word_list import words_of
 
 _HEADER = "# tacit vocabulary "
 
@@ -38,23 +39,8 @@ def of_words(words: Iterable[str], where: str = "the whitelist") -> Vocabulary:
 
 def read(path: Path) -> Vocabulary:
     """A whitelist from a file."""
-    try:
-        lines = path.read_bytes().decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise TacitError(f"{path}: byte {error.start} is not UTF-8; save the whitelist as UTF-8") from None
-    except OSError as error:
-        raise TacitError(
-            f"{path}: cannot read this whitelist ({error.strerror}); give a file with one word a line"
-        ) from None
-    words: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        word = line.partition("\t")[0].strip()
-        if not word or (number == 1 and word.startswith(_HEADER)):
-            continue
-        if word.split() != [word]:
-            raise TacitError(f"{path}, line {number}: {word!r} is not one word; put one word on a line")
-        words.append(word)
-    return of_words(words, str(path))
+    found = words_of(path, "whitelist", lambda number, word: number == 1 and word.startswith(_HEADER))
+    return of_words(found, str(path))
 
 
 def word_counts(source: Population | SplitCorpus) -> Counter[str]:
