@@ -24,7 +24,11 @@ from tacit.federated.evaluation import Scores
 from tacit.federated.rounds import Trainer
 from tacit.federated.server import ServerState
 
-PROGRAM = [sys.executable, "-c", "from tacit.cli import main; main()"]
+PROGRAM = [  # a shell that puts the tests into the background lets them, and what they start, ignore Control-C
+    sys.executable,
+    "-c",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tacit.cli import main; main()",
+]
 WORDS = [
     "are",
     "you",
