@@ -23,6 +23,7 @@ from tacit.config import Config, resolve
 from tacit.federated.evaluation import Scores
 from tacit.federated.rounds import Trainer
 from tacit.federated.server import ServerState
+from tacit.runs import training
 
 PROGRAM = [  # a shell that puts the tests into the background lets them, and what they start, ignore Control-C
     sys.executable,
@@ -216,8 +217,8 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return score
 
-    monkeypatch.setattr(runs, "make_trainer", trainer)
-    monkeypatch.setattr(runs, "scorer", scorer)
+    monkeypatch.setattr(training, "make_trainer", trainer)
+    monkeypatch.setattr(training, "scorer", scorer)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import tacit.federated.aggregation as room
 from tacit import runs
 from tacit.config import resolve
 from tacit.federated.aggregation import AggregationConfig, aggregation, total
+from tacit.files import read_lines
 
 CODE = re.search(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)[1]  # type: ignore[index]
 
@@ -47,6 +48,6 @@ def test_a_run_trains_with_it(tmp_path):
     model = ["model.embedding=8", "model.hidden=8", "training.rounds=3"]
     config = resolve("fedavg", [*small, *model, "aggregation.rule=normalised"])
     summary = runs.train(config, tmp_path / "run")
-    losses = [line["loss"] for line in runs.read_lines(tmp_path / "run" / "metrics.jsonl")]
+    losses = [line["loss"] for line in read_lines(tmp_path / "run" / "metrics.jsonl")]
     assert losses[-1] < losses[0]
     assert summary["test"]["perplexity"] < 80

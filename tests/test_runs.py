@@ -21,6 +21,7 @@ from tacit import runs
 from tacit.config import Config, resolve
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Scores
+from tacit.runs import training
 from tacit.text.packed import pack
 
 
@@ -90,7 +91,7 @@ def test_the_best_round_is_best_by_the_chosen_metric(
     best = {"perplexity": 2, "top1": 1, "top3": 3, "sll": 4, "sll_without_oov": 2}  # the first of equals
     expected = best[metric]
     answers = iter([{"oov": 0.0} | {k: v[t] for k, v in measured.items()} for t in range(4)])
-    monkeypatch.setattr(runs, "overall", lambda scores: next(answers))
+    monkeypatch.setattr(training, "overall", lambda scores: next(answers))
     found = runs.train(configured(corpus, f"training.best={metric}", "training.rounds=4"), tmp_path / "run")
     assert found["best_round"] == expected and found["chosen_by"] == f"valid_{metric}"
 
@@ -371,7 +372,7 @@ def test_a_perplexity_past_all_numbers_stops_a_run_too(
 ) -> None:
     """Parameters may be finite and the model far gone; numpy's own warning must not be a second line."""
     stub(monkeypatch)
-    good = runs.scorer
+    good = training.scorer
 
     def scorer(model: Any, spelling: Any = None) -> Any:
         def score(params: Any, text: Any) -> Scores:
@@ -381,7 +382,7 @@ def test_a_perplexity_past_all_numbers_stops_a_run_too(
         return score
 
     assert good is not scorer
-    monkeypatch.setattr(runs, "scorer", scorer)
+    monkeypatch.setattr(training, "scorer", scorer)
     out = tmp_path / "run"
     said = tacit("train", "fedavg", "--corpus", corpus, "--rounds", 5, "--out", out, *sets(*TINY))
     said.refused("round 3", "validation perplexity is not finite")

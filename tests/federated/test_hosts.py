@@ -46,16 +46,16 @@ hosts.leave()
 # `tacit`, but the disk is full when the second line of the metrics is written.
 FULL_DISK = """
 import errno
-from tacit import runs
 from tacit.cli import main
 from tacit.files import append_line, cannot_write
+from tacit.runs import training
 
 def full(path, record):
     if record["round"] == 2:
         raise cannot_write(path, OSError(errno.ENOSPC, "No space left on device"))
     append_line(path, record)
 
-runs.append_line = full
+training.append_line = full
 main()
 """
 

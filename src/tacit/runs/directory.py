@@ -1,0 +1,180 @@
+"""The files of a run: what may be written where, what a run goes on from, and a finished one read back."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from tacit import settings
+from tacit.config import Config, from_tables
+from tacit.errors import TacitError
+from tacit.files import cannot_write, load_tree, read_lines, save_tree, write_atomic
+from tacit.models import LanguageModel, language_model
+from tacit.models.base import Params
+from tacit.text import pieces, vocabulary
+from tacit.text.pieces import Spelling
+from tacit.text.vocabulary import Vocabulary
+
+LOGS = METRICS, TIMINGS = "metrics.jsonl", "timings.jsonl"
+BEST, LAST = "checkpoints/best.safetensors", "checkpoints/last.safetensors"
+
+
+class Run(NamedTuple):
+    """A finished (or at least begun) run, read back."""
+
+    path: Path
+    config: Config
+    vocabulary: Vocabulary
+    model: LanguageModel
+    params: Params
+    spelling: Spelling | None = None  # of a piece model
+
+    @property
+    def encoder(self) -> Vocabulary | Spelling:
+        """What makes text into the model's ids."""
+        return self.spelling or self.vocabulary
+
+
+class Best(NamedTuple):
+    """The best round so far, by what the configuration chooses."""
+
+    round: int
+    value: float
+
+
+def load(path: Path) -> Run:
+    """A run with its best model."""
+    config = read_config(path)
+    encoder = read_words(config, path)
+    spelling = encoder if isinstance(encoder, Spelling) else None
+    words = encoder.pieces.vocabulary if isinstance(encoder, Spelling) else encoder
+    model = language_model(config.model, len(words))
+    params = read_best(path, jax.eval_shape(model.init, jax.random.key(0)))
+    return Run(path, config, words, model, jax.tree.map(jnp.asarray, params), spelling)
+
+
+def read_config(path: Path) -> Config:
+    """The configuration that a run directory holds."""
+    file = path / "config.toml"
+    if not path.is_dir() or not file.is_file():
+        raise TacitError(
+            f"{path} is not a run directory (it has no config.toml); make one with `tacit train`"
+        )
+    try:
+        return from_tables(tomllib.loads(file.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TacitError(f"{file}: not valid TOML: {error}") from None
+    except TacitError as error:
+        raise TacitError(f"{file}: {error}") from None
+
+
+def check(config: Config, out: Path, resume: bool) -> None:
+    """The directory must be new, empty, or hold the same run; nothing is written yet."""
+    if (out / "config.toml").is_file():
+        if not resume:
+            raise TacitError(f"{out} already holds a run; go on with --resume, or choose another --out")
+        _same(read_config(out), config, out)
+        return
+    if out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
+        raise TacitError(f"{out} exists and is no run directory; choose another --out")
+
+
+def _same(stored: Config, config: Config, out: Path) -> None:
+    """Refuse to go on with other settings; only a longer run with constant rates may be made of it."""
+    constant = {config.client.schedule, config.server.schedule, config.central.schedule} == {"constant"}
+    for part, a in dataclasses.asdict(stored).items():
+        b = dataclasses.asdict(config)[part]
+        pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
+        for key, was, wanted in pairs:
+            if was != wanted and not (key == "training.rounds" and constant and wanted > was):
+                raise TacitError(
+                    f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
+                    "choose another --out"
+                )
+
+
+def make(config: Config, out: Path) -> None:
+    """Make the directory, config.toml before all else: with it, whatever follows can be resumed."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    file, text = out / "config.toml", settings.dump(config)
+    if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
+        write_atomic(file, text)
+    try:
+        (out / "checkpoints").mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out / "checkpoints", error) from None
+
+
+def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
+    """What a run directory holds to make text into ids."""
+    if config.text.pieces:
+        return Spelling(pieces.load(path / "pieces.model"), vocabulary.load(path / "words.txt"))
+    return vocabulary.load(path / "vocabulary.txt")
+
+
+def has_words(path: Path) -> bool:
+    """Whether a run has got as far as its words."""
+    return (path / "vocabulary.txt").is_file()
+
+
+def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> None:
+    """Store the words of a run; vocabulary.txt is the last: with it, all of them are there."""
+    if spelling:
+        write_atomic(path / "pieces.model", spelling.pieces.proto)
+        _write_vocabulary(spelling.words, path / "words.txt")
+    _write_vocabulary(words, path / "vocabulary.txt")
+
+
+def _write_vocabulary(words: Vocabulary, path: Path) -> None:
+    try:
+        words.save(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            path.with_name(path.name + ".part").unlink()
+        raise cannot_write(path, error) from None
+
+
+def read_best(path: Path, like: Params) -> Params:
+    """The model of the best round."""
+    return load_tree(path / BEST, like)[0]
+
+
+def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None:
+    """A checkpoint, after so many rounds."""
+    facts = {"round": str(done)}
+    if best:
+        facts |= {"best_round": str(best.round), "best_value": repr(best.value)}
+    save_tree(path / name, tree, facts)
+
+
+def read_last(out: Path, rounds: int, state: Any) -> tuple[Any, int, Best | None]:
+    """The last checkpoint, or `state` if there is none; rounds made, and the best. Logs are cut back to it."""
+    done, best = 0, None
+    if (out / LAST).is_file():
+        state, facts = load_tree(out / LAST, state)
+        state = jax.tree.map(jnp.asarray, state)
+        done = int(facts["round"])
+        if "best_round" in facts:
+            best = Best(int(facts["best_round"]), float(facts["best_value"]))
+    if done > rounds:
+        raise TacitError(f"{out} has made {done} rounds already, more than training.rounds = {rounds}")
+    for log in LOGS:
+        kept = [line for line in read_lines(out / log) if line["round"] <= done]
+        if log == METRICS and [line["round"] for line in kept] != list(range(1, done + 1)):
+            raise TacitError(
+                f"{out / log}: its lines are not rounds 1 to {done} of the last checkpoint; restore it, or "
+                "choose another --out and train again"
+            )
+        if (out / log).is_file():
+            write_atomic(out / log, "".join(json.dumps(line, sort_keys=True) + "\n" for line in kept))
+    return state, done, best

@@ -1,0 +1,57 @@
+"""What came of a run: its best round on validation, measured on text that nobody learned from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from tacit import hosts
+from tacit.config import Config
+from tacit.errors import TacitError
+from tacit.federated.evaluation import Scorer, summary
+from tacit.files import to_json, write_atomic
+from tacit.models import LanguageModel, count_parameters
+from tacit.runs.directory import Best, read_best
+from tacit.text.prepare import Prepared
+
+
+def summarise(
+    config: Config, out: Path, model: LanguageModel, score: Scorer, ready: Prepared, best: Best | None
+) -> dict[str, Any]:
+    """The figures of the best round, written to summary.json."""
+    if best is None:
+        raise TacitError(
+            f"{out}: no round was evaluated, so there is no best one; set training.evaluate_every lower"
+        )
+    shapes = jax.eval_shape(model.init, jax.random.key(0))
+    params = jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), shapes)
+    if hosts.first():
+        params = read_best(out, shapes)
+    params = hosts.from_first(params)
+    count, federated = count_parameters(shapes), config.training.mode == "federated"
+    noise = config.aggregation.noise
+    found = {
+        "name": config.name,
+        "best_round": best.round,
+        "chosen_by": f"valid_{config.training.best}",
+        "parameters": count,
+        "bytes_per_client_and_round": {"down": 4 * count, "up": 4 * count} if federated else None,
+        "clients": len(ready.clients) if federated else 0,
+        "vocabulary": len(ready.vocabulary),
+        "pieces": ready.spelling is not None,
+        "epsilon": None,
+        "epsilon_reason": f"noise of β = {noise:g} without clipping bounds nobody's influence: it is noise, not "
+        "differential privacy"
+        if noise
+        else "no privacy mechanism was used",
+        **{
+            part: None if text is None else summary(score(params, text), text, ready.spelling)
+            for part, text in (("valid", ready.valid), ("test", ready.test), ("seen", ready.seen))
+        },
+    }
+    if hosts.first():
+        write_atomic(out / "summary.json", to_json(found) + "\n")
+    return found

@@ -1,0 +1,184 @@
+"""Carrying out a run: rounds, what is measured after them, and what is kept.
+
+Where several processes train together (`tacit.hosts`), all come this way, but only the first knows the directory:
+it reads, tells the others what it read, and writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tacit import __version__, hosts, settings
+from tacit.config import Config
+from tacit.errors import TacitError
+from tacit.federated.central import central
+from tacit.federated.evaluation import Scorer, overall, per_piece, scorer
+from tacit.federated.objective import next_word_loss
+from tacit.federated.rounds import Algorithm, Trainer, text_federation
+from tacit.files import append_line
+from tacit.models import LanguageModel, count_parameters, language_model
+from tacit.randomness import stream, uniform
+from tacit.runs import directory, outcome
+from tacit.runs.directory import Best
+from tacit.text.lines import Watch, nobody
+from tacit.text.packed import Packed
+from tacit.text.prepare import Prepared, prepare
+
+_VALIDATE = stream("validation sentences")
+_MEASURED = ("perplexity", "top1", "top3", "oov", "sll", "sll_without_oov")  # after each round
+
+
+class Watcher(NamedTuple):
+    """Whoever wants to follow a run: called with each round's record."""
+
+    begin: Callable[[Config, int, int], None] = lambda config, done, parameters: None
+    round: Callable[[dict[str, Any]], None] = lambda record: None
+    end: Callable[[], None] = lambda: None
+
+
+class _Begun(NamedTuple):
+    """What the rounds of a run need, all of it known to be good."""
+
+    config: Config
+    out: Path
+    ready: Prepared
+    trainer: Trainer
+    score: Scorer
+    state: Any
+    done: int  # rounds made before
+    best: Best | None
+
+
+def train(
+    config: Config,
+    out: Path,
+    resume: bool = False,
+    data: Path | None = None,
+    watchers: tuple[Watcher, ...] = (),
+    watch: Watch = nobody,
+) -> dict[str, Any]:
+    """Carry out a run in the directory `out`; returns its summary."""
+    if hosts.first():
+        directory.check(config, out, resume)
+    else:
+        watchers, watch = (), nobody  # there is one run to be watched
+    words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
+    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, watch)
+    hosts.agree(_identity(config, ready))
+    model = language_model(config.model, len(ready.vocabulary))
+    trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
+    begun = _Begun(config, out, ready, trainer, score, *_restore(config, out, trainer))
+    if hosts.first():
+        directory.make(config, out)  # only now that nothing is wrong with what was given
+        if words is None:
+            directory.write_words(out, ready.vocabulary, ready.spelling)
+    try:
+        for watcher in watchers:
+            watcher.begin(config, begun.done, count_parameters(begun.state.params))
+        best = _rounds(begun, watchers)
+    finally:  # also when a round failed: a terminal must be left in order
+        for watcher in watchers:
+            watcher.end()
+    return outcome.summarise(config, out, model, score, ready, best)
+
+
+def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
+    """The rounds that are left; returns which was best."""
+    config, out, state, best = run.config.training, run.out, run.state, run.best
+    valid = sample(run.ready.valid, config.evaluate_sentences, run.config.seed)
+    started = time.perf_counter()
+    for done in range(run.done + 1, config.rounds + 1):
+        state, facts = run.trainer.round(state, done - 1)
+        record: dict[str, Any] = {"round": done, **{k: v for k, v in facts.items() if math.isfinite(v)}}
+        better = False
+        if done % config.evaluate_every == 0 or done == config.rounds:
+            with np.errstate(over="ignore"):  # a diverged model: told below
+                scores = run.score(state.params, valid)
+                measured, extra = overall(scores), per_piece(scores, valid, run.ready.spelling)
+            record |= {f"valid_{k}": measured[k] for k in _MEASURED}
+            record |= {f"valid_{k}": v for k, v in extra.items()}
+            if not math.isfinite(measured["perplexity"]):
+                rates = "central.lr" if config.mode == "central" else "client.lr or server.lr"
+                raise TacitError(
+                    f"round {done}: validation perplexity is not finite, training has diverged; lower {rates}; "
+                    "the last good checkpoint is kept"
+                )
+            value = measured[config.best]
+            if better := best is None or (
+                value < best.value if config.best == "perplexity" else value > best.value
+            ):
+                best = Best(done, value)
+        if not hosts.first():
+            continue
+        if better:
+            directory.save(out, directory.BEST, state.params, done, best)
+        append_line(out / directory.METRICS, record)
+        now = time.perf_counter()
+        append_line(out / directory.TIMINGS, {"round": done, "seconds": round(now - started, 4)})
+        started = now
+        if done % config.checkpoint_every == 0 or done == config.rounds:
+            directory.save(out, directory.LAST, state, done, best)
+        for watcher in watchers:
+            watcher.round(record)
+    return best
+
+
+def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
+    """What the processes of a job must have in common; the corpus may lie elsewhere on each host."""
+    text = dataclasses.replace(config.text, corpus="", inventory="")
+    parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
+    return {
+        "versions": f"{__version__} {jax.__version__}".encode(),
+        "settings": settings.dump(dataclasses.replace(config, text=text)).encode(),
+        "words": "\n".join(ready.vocabulary.words).encode(),
+        "text": b"".join(np.ascontiguousarray(part).tobytes() for part in parts),
+    }
+
+
+def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Best | None]:
+    """The state to go on from, the last checkpoint or the beginning, as the first process found it."""
+    state = trainer.init(jax.random.key(config.seed))
+    done, best = 0, None
+    if hosts.first():
+        state, done, best = directory.read_last(out, config.training.rounds, state)
+    figures = np.array([done, *(best or (0, 0.0))])
+    state, (done, round_, value) = hosts.from_first((state, figures))
+    return state, int(done), Best(int(round_), float(value)) if round_ else None
+
+
+def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Trainer:
+    """The trainer that a configuration describes."""
+    loss = next_word_loss(model)
+    training = config.training
+    if training.mode == "central":
+        if not isinstance(ready.clients, Packed):
+            raise TacitError("training.mode = 'central' needs all text in one place; lower typists.users")
+        return central(model.init, loss, ready.clients, config.central, config.seed, training.rounds)
+    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
+    return text_federation(
+        model.init,
+        loss,
+        algorithm,
+        ready.clients,
+        config.seed,
+        training.rounds,
+        training.executor,
+        training.lanes_mb,
+    )
+
+
+def sample(text: Packed, sentences: int, seed: int) -> Packed:
+    """At most so many sentences of a text, drawn by chance, with their people."""
+    total = len(text.offsets) - 1
+    if total <= sentences:
+        return text
+    chosen = np.sort(np.argsort(uniform(seed, _VALIDATE, np.arange(total)), kind="stable")[:sentences])
+    return text.take(chosen, np.searchsorted(chosen, text.owners), text.names)
