@@ -67,3 +67,10 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
     yield go
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def page(visit, address):
+    seen = visit(address)
+    yield seen.page
+    assert seen.complaints == []

@@ -1,0 +1,36 @@
+"""What a person does on the page, and sees there."""
+
+from __future__ import annotations
+
+
+def text(page) -> str:
+    return page.get_by_label("Message", exact=True).input_value()
+
+
+def bar(page) -> list[str]:
+    return page.get_by_role("group", name="Suggestions").get_by_role("button").all_text_contents()
+
+
+def key(page, name: str):
+    return page.get_by_role("group", name="Keys").get_by_role("button", name=name, exact=True)
+
+
+def tap(page, letters: str) -> None:
+    names = {" ": "Space", "'": "Apostrophe", ".": "Full stop", ",": "Comma", "\n": "Enter"}
+    for letter in letters:
+        key(page, names.get(letter, letter)).click()
+
+
+def glide(page, word: str) -> None:
+    spots = [key(page, c).bounding_box() for c in word]
+    middles = [(b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for b in spots]
+    page.mouse.move(*middles[0])
+    page.mouse.down()
+    for x, y in middles[1:]:
+        page.mouse.move(x, y, steps=8)
+    page.mouse.up()
+
+
+def learnt(page) -> str:
+    """How many words the page says it has learnt."""
+    return page.locator("#memory").text_content().split(" words")[0].split(".")[0]

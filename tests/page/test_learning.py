@@ -1,0 +1,108 @@
+"""What the page learns from typing, in a real browser: only what was typed, and only until it is erased."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hands import bar, learnt, text
+
+
+def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp_path):
+    seen = visit(address)
+    page = seen.page
+    page.wait_for_timeout(500)  # longer than the page takes to store what it began with
+    for _ in range(8):
+        page.keyboard.type("grzmblf 1234 ")
+    page.keyboard.press("Enter")
+    page.keyboard.type("gr")
+    assert bar(page)[0] == "Grzmblf"  # a word that no model knows
+    page.get_by_text("Look at them").click()
+    page.locator("#contents p").first.wait_for()
+    assert "grzmblf8" in page.locator("#contents").text_content()
+    assert "1234" not in page.locator("#contents").text_content()  # numbers are not kept
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    download.value.save_as(tmp_path / "words.json")
+    exported = json.loads((tmp_path / "words.json").read_text())
+    assert exported["format"] == "tacit personal cache 1" and len(exported["entries"]) == 8
+    for _ in range(100):  # it is stored soon, not only when the page is left
+        if "grzmblf" in (page.evaluate("localStorage.getItem('tacit.words')") or ""):
+            break
+        page.wait_for_timeout(50)
+    else:
+        pytest.fail("the cache was not stored")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.keyboard.type("gr")
+    assert bar(page)[0] == "Grzmblf"  # it stayed in the browser
+    page.get_by_label("Learn from what I type here").uncheck()
+    assert "Grzmblf" not in bar(page)
+    page.get_by_label("Learn from what I type here").check()
+    page.get_by_role("button", name="Erase").click()
+    assert "Grzmblf" not in bar(page) and page.evaluate("localStorage.getItem('tacit.words')") is None
+    assert seen.complaints == []
+
+
+def test_moving_the_caret_changes_no_count(page):
+    page.keyboard.type("one two three ")
+    assert learnt(page) == "3"
+    for name in ("Home", "End", "ArrowLeft", "Control+ArrowLeft", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)  # the browser tells of it
+        assert learnt(page) == "3", name
+    page.keyboard.press("Enter")
+    page.keyboard.type("four five ")
+    for name in ("ArrowUp", "Home", "End", "ArrowDown", "Home", "End") * 2:
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)
+        assert learnt(page) == "5", name
+    switch = page.get_by_label("Learn from what I type here")
+    switch.uncheck()
+    page.keyboard.type("six seven ")
+    switch.check()
+    page.get_by_label("Message", exact=True).focus()
+    for name in ("Home", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)
+        assert learnt(page) == "5", name
+    page.get_by_role("button", name="Erase").click()
+    page.get_by_label("Message", exact=True).focus()
+    for name in ("Home", "ArrowUp", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)
+        assert learnt(page) == "Nothing yet", name
+
+
+def test_no_part_of_an_address_is_learnt_or_corrected(page):
+    page.keyboard.type("see http://x.org/teh www.teh.org jane@teh.org @jane mine ")
+    assert text(page) == "See http://x.org/teh www.teh.org jane@teh.org @jane mine "
+    page.keyboard.press("Enter")
+    page.keyboard.type("http://x.org/teh ")  # with a capital, by itself
+    page.get_by_text("Look at them").click()
+    page.locator("#contents p").first.wait_for()
+    words = page.locator("#contents p").all_text_contents()
+    assert words == ["mine1", "see1", "start · see1"]
+
+
+def test_what_was_pasted_is_never_learnt(page):
+    page.keyboard.insert_text("hunter alpha beta")
+    page.keyboard.press("Space")
+    for _ in range(8):  # back into it and out again
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("End")
+    page.keyboard.type("mine ")
+    page.get_by_text("Look at them").click()
+    assert page.locator("#contents p").first.text_content() == "mine1"
+    assert not any(w in page.locator("#contents").text_content() for w in ("hunter", "alpha"))
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.insert_text("pasted ")
+    for _ in range(7):
+        page.keyboard.press("Backspace")
+    page.keyboard.type("abcd efgh ijkl mnop ")
+    assert page.locator("#saved").text_content() == "-35 %"  # 27 keys for 20 characters
+
+
+def test_blocked_words_are_never_offered(page):
+    page.keyboard.type("tomorro")
+    assert "tomorrow" not in [w.lower() for w in bar(page)]

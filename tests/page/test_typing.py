@@ -1,0 +1,282 @@
+"""Typing on the page in a real browser: by key, finger, glide and hardware keyboard."""
+
+from __future__ import annotations
+
+import re
+import time
+from itertools import pairwise
+
+import numpy as np
+from hands import bar, glide, key, learnt, tap, text
+
+from tacit.keyboard import layout, suggestions
+
+TINY = {"viewport": {"width": 360, "height": 740}}
+
+
+def test_typing_on_the_keys_completes_and_suggests(page, small):
+    tap(page, "see")
+    assert text(page) == "See"  # a sentence starts
+    asked = suggestions.open(small.path, block=["tomorrow"])
+    tap(page, " ")
+    assert bar(page) == [s.word for s in asked.next_words("See ", 3)]
+    first = bar(page)[0]
+    page.get_by_role("group", name="Suggestions").get_by_role("button").first.click()
+    assert text(page) == f"See {first} "
+    tap(page, ".")
+    assert text(page) == f"See {first}."  # the mark leans on the word
+    tap(page, " ")
+    key(page, "Shift").click()  # off: no capital here
+    tap(page, "a")
+    assert text(page) == f"See {first}. a"
+    tap(page, " ")
+    for presses, wanted in ((1, "Bb"), (2, "BB")):  # once, and locked
+        for _ in range(presses):
+            key(page, "Shift").click()
+        tap(page, "bb")
+        assert text(page).endswith(f" {wanted}")
+        page.keyboard.press("Backspace")
+        page.keyboard.press("Backspace")
+    tap(page, ".")
+    assert text(page).endswith(" ?")  # what shift makes of a full stop
+
+
+def test_a_hardware_keyboard_types_the_same(page, small):
+    page.keyboard.type("see you ")
+    asked = suggestions.open(small.path, block=["tomorrow"])
+    assert text(page) == "See you " and bar(page) == [s.word for s in asked.next_words("See you ", 3)]
+    page.keyboard.press("Alt+Digit2")
+    assert text(page) == f"See you {asked.next_words('See you ', 3)[1].word} "
+    page.keyboard.press("Enter")
+    assert text(page).endswith("\n")
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.type("so i ")
+    assert text(page) == "So I "
+    page.keyboard.type("tHe ")
+    assert text(page) == "So I tHe "  # capitals that were typed are meant
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.type("jx ")
+    assert text(page) == "So I tHjx e "  # nothing is corrected in the middle of a word
+    page.get_by_role("button", name="Clear the message").click()
+    page.get_by_role("radio").first.focus()
+    page.keyboard.type("x")  # wherever the focus is
+    assert text(page) == "X"
+
+
+def test_a_mistyped_word_is_corrected_on_space_and_brought_back_by_backspace(page, small):
+    asked = suggestions.open(small.path, block=["tomorrow"])
+    centres = [layout.centre(c) for c in "tjanks"]
+    assert asked.correct([], centres, typed="Tjanks").best == "Thanks"
+    tap(page, "tjanks")
+    assert bar(page)[:2] == ["“Tjanks”", "Thanks"]
+    tap(page, " ")
+    assert text(page) == "Thanks "
+    key(page, "Backspace").click()
+    assert text(page) == "Tjanks"
+    tap(page, " ")
+    assert text(page) == "Tjanks "  # it is not corrected again
+    key(page, "Backspace").click()
+    assert text(page) == "Tjanks"
+
+
+def test_a_caret_that_was_moved_is_noticed_by_the_very_next_key(page):
+    tap(page, "see\ntjanks")
+    assert bar(page)[:2] == ["“Tjanks”", "Thanks"]  # space would write it
+    page.evaluate(
+        "document.getElementById('message').setSelectionRange(3, 3);"
+        "document.querySelector('[data-key=\" \"]').click()"  # before the browser tells of the move
+    )
+    assert text(page) == "See \nTjanks"
+
+
+def test_a_suggestion_inside_a_word_takes_its_place(page):
+    page.keyboard.type("thanks for ")
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+    first = page.get_by_role("group", name="Suggestions").get_by_role("button").first
+    first.filter(has_text=re.compile("^tha", re.IGNORECASE)).wait_for()  # carets are told of later
+    word = bar(page)[0]
+    first.click()
+    assert text(page) == f"{word} for "
+    page.keyboard.type("x ")
+    assert text(page) == f"{word} x for "
+
+
+def test_where_a_finger_falls_counts(page, small):
+    """Words typed with an unsteady finger become what Python makes of the same taps."""
+    asked, draw = suggestions.open(small.path, block=["tomorrow"]), np.random.default_rng(3)
+    page.get_by_label("Learn from what I type here").uncheck()
+    board, written, corrected = page.locator("#keys").bounding_box(), [], 0
+    for word in ("thanks", "for", "dinner", "yesterday", "morning", "people", "station", "please"):
+        taps = np.array([layout.centre(c) for c in word]) + draw.uniform(
+            [-0.6, -0.3], [0.6, 0.3], (len(word), 2)
+        )
+        taps[:, 0] = taps[:, 0].clip(0.05, 9.95)
+        for x, y in taps:
+            page.mouse.click(board["x"] + x / 10 * board["width"], board["y"] + y / 6 * board["height"])
+        typed = text(page).split(" ")[-1]
+        assert typed.lower() == layout.nearest(taps)
+        best = asked.correct(written, taps, typed=typed).best
+        assert bar(page)[1] == best or best == typed
+        tap(page, " ")
+        written.append(best)
+        corrected += best != typed
+        assert text(page) == " ".join(written) + " "
+    assert corrected >= 2
+
+
+def test_a_glide_writes_a_word_and_offers_others(page):
+    glide(page, "thanks")
+    assert text(page) == "Thanks " and bar(page)[0] == "Thanks"
+    assert page.get_by_role("group", name="Suggestions").get_by_role("button", name="Thanks").count() == 1
+    glide(page, "for")
+    assert text(page) == "Thanks for "
+    others = [w for w in bar(page)[1:] if w]
+    assert others  # there are other ways to read it
+    page.get_by_role("group", name="Suggestions").get_by_role("button", name=others[0], exact=True).click()
+    assert text(page) == f"Thanks {others[0]} "
+    key(page, "Backspace").click()
+    assert text(page).rstrip() == "Thanks"  # a drawn word goes as it came
+    page.get_by_role("button", name="Clear the message").click()
+    key(page, "Shift").click()  # off
+    assert all(word == word.lower() for word in bar(page) if word not in ("I", "I'm", "I'll"))
+    glide(page, "thanks")
+    assert text(page) == "thanks "
+
+
+def test_a_glide_that_fits_no_word_says_so_where_it_is_seen(page):
+    glide(page, "qpqpqpqp")
+    note = page.locator("#note")
+    assert text(page) == "" and note.is_visible() and note.text_content() == "No word fits that trail"
+    assert "fits that trail" in page.locator("#said").text_content()
+    tap(page, "a")
+    assert note.text_content() == ""
+
+
+def test_a_glide_leaves_a_trail_over_the_keys(visit, address):
+    page = visit(address, reduced_motion="no-preference").page
+    spots = [key(page, c).bounding_box() for c in "qp"]
+    page.mouse.move(spots[0]["x"] + 9, spots[0]["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(spots[1]["x"] + 9, spots[1]["y"] + 20, steps=30)
+    page.wait_for_timeout(40)
+    inked = page.locator("#trail").evaluate(
+        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 == 3 && v).length"
+    )
+    assert inked > 200
+    page.mouse.up()
+
+
+def test_touch_types_and_glides_without_the_systems_own_keyboard(visit, address):
+    seen = visit(address, has_touch=True, is_mobile=True, **TINY)
+    key(seen.page, "h").tap()
+    key(seen.page, "i").tap()
+    assert text(seen.page) == "Hi" and seen.page.locator("#message").get_attribute("inputmode") == "none"
+    line = seen.page.context.new_cdp_session(seen.page)
+    spots = [key(seen.page, c).bounding_box() for c in "thanks"]
+    path = [(b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for b in spots]
+    for (x0, y0), (x1, y1) in pairwise(path):
+        for i in range(8):
+            kind = "touchMove" if (x0, y0) != path[0] or i else "touchStart"
+            at = {"x": x0 + (x1 - x0) * i / 8, "y": y0 + (y1 - y0) * i / 8}
+            line.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [at]})
+    line.send(
+        "Input.dispatchTouchEvent",
+        {"type": "touchMove", "touchPoints": [dict(zip("xy", path[-1], strict=True))]},
+    )
+    line.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert text(seen.page) == "Hi thanks "
+    assert seen.page.evaluate("document.documentElement.scrollWidth <= 360")  # nothing sticks out
+    assert seen.complaints == []
+
+
+def test_undo_takes_back_what_was_typed_and_garbles_nothing(page):
+    page.keyboard.type("hello world ok")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type("see you")
+    seen = []
+    for _ in range(7):
+        page.keyboard.press("Control+z")
+        seen.append(text(page))
+    assert seen == ["See ", "", "Hello world ok", "Hello world ", "Hello ", "", ""]
+    for wanted in ("Hello ", "Hello world ", "Hello world ok", "", "See ", "See you", "See you"):
+        page.keyboard.press("Control+Shift+z")
+        assert text(page) == wanted
+    page.keyboard.press("Control+y")
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.press("Control+z")
+    assert text(page) == "See you"
+    line = page.context.new_cdp_session(page)  # the browser's own undo knows of the deletion alone
+    line.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", "commands": ["undo"]})  # as from a menu
+    assert text(page) == "See "
+    page.evaluate("document.execCommand('undo')")
+    assert text(page) == ""
+    page.keyboard.press("Control+a")
+    page.keyboard.type("tjanks ")
+    page.keyboard.press("Control+z")
+    assert text(page) == "Tjanks"  # the correction
+    page.get_by_role("button", name="Clear the message").click()
+    page.get_by_role("button", name="Erase").click()
+    page.get_by_label("Message", exact=True).focus()
+    page.keyboard.insert_text("hunter")
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+y")
+    page.keyboard.type(" mine ")
+    assert text(page) == "hunter mine " and learnt(page) == "1"  # what came back was pasted
+    page.keyboard.press("Control+z")
+    assert text(page) == "hunter " and learnt(page) == "Nothing yet"
+
+
+def test_awkward_text_is_taken_as_it_comes(page):
+    box = page.get_by_label("Message", exact=True)
+    page.keyboard.insert_text("😀👩‍👩‍👧‍👦 שלום עולם ")
+    assert len(bar(page)) == 3 and page.locator("#saved").text_content() == "–"  # no key typed it
+    key(page, "Backspace").click()
+    key(page, "Backspace").click()
+    assert text(page) == "😀👩‍👩‍👧‍👦 שלום עול"
+    box.fill("grzmblf " * 10_000)  # a context of 10,000 words, none of them known
+    tap(page, "th")
+    assert text(page).endswith("grzmblf th") and any(bar(page))
+    assert page.locator("#alerts p").count() == 0
+    for megabyte in ("x" * 1_000_000, "see you " * 125_000):
+        box.fill(megabyte)
+        tap(page, " se")
+        page.keyboard.type(" é")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Alt+Digit1")
+        assert len(text(page)) == 100_000 and any(bar(page))
+        assert page.get_by_role("alert").first.text_content().count("A message holds 100,000 characters") == 1
+    key(page, "Backspace").click()
+    assert page.locator("#alerts p").count() == 0  # there is room again
+    tap(page, "ab")
+    page.get_by_role("alert").first.get_by_role("button", name="Close").click()
+    assert page.locator("#alerts p").count() == 0 and len(text(page)) == 100_000
+    page.keyboard.type("x")
+    assert page.locator("#alerts p").count() == 1
+    page.get_by_role("button", name="Clear the message").click()
+    assert page.locator("#alerts p").count() == 0 and all(bar(page))
+
+
+def test_holding_backspace_repeats(page):
+    tap(page, "hello there")
+    box = key(page, "Backspace").bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    deadline = time.monotonic() + 8
+    while text(page) and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    page.mouse.up()
+    assert text(page) == ""
+    took = page.locator("#latency").text_content()
+    assert float(took.removesuffix(" ms")) < 400, "the clock did not start anew at each"
+
+
+def test_numbers_and_marks_are_on_the_second_layer(page):
+    key(page, "Numbers and marks").click()
+    for name in ("1", "Hyphen", "Question mark", "Space"):
+        key(page, name).click()
+    key(page, "Letters").click()
+    tap(page, "ok")
+    assert text(page) == "1-? Ok"
