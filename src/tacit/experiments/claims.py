@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tacit.experiments.entry import Claim, Entry
+from tacit.experiments.results import figure
 
 SAME, OTHER, UNCLEAR, OPEN = "yes", "no", "no clear difference", "not run"
 
@@ -22,7 +23,6 @@ class Verdict(NamedTuple):
     claim: Claim
     found: str  # one of the four
     figures: str  # the means it rests on
-    seeds: int
 
 
 def check(entry: Entry, rows: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
@@ -33,22 +33,14 @@ def check(entry: Entry, rows: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
 def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) -> Verdict:
     labels = claim.order or (claim.row,)
     if not all(label in rows for label in labels):
-        return Verdict(claim, OPEN, "", 0)
+        return Verdict(claim, OPEN, "")
     metric = entry.metric(claim.metric)
     values = [rows[label]["values"].get(claim.metric, []) for label in labels]
     seeds = min(len(v) for v in values)
-    figures = " · ".join(_mean(v, metric.shown) for v in values)
+    figures = " · ".join(figure(v, metric.shown, around=False) for v in values)
     if claim.order:
-        return Verdict(claim, _ordered(values, metric.better == "low", seeds, claim.by), figures, seeds)
-    return Verdict(claim, _within(values[0], claim, metric.better == "low"), figures, seeds)
-
-
-def _mean(values: Sequence[float | None], shown: Any) -> str:
-    real = [v for v in values if v is not None]
-    if not real:
-        return "—"
-    missing = f" ({len(values) - len(real)} of {len(values)} never)" if len(real) < len(values) else ""
-    return shown(sum(real) / len(real)) + missing
+        return Verdict(claim, _ordered(values, metric.better == "low", seeds, claim.by), figures)
+    return Verdict(claim, _within(values[0], claim, metric.better == "low"), figures)
 
 
 def _ordered(values: Sequence[Sequence[float | None]], low: bool, seeds: int, by: float) -> str:

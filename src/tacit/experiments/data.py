@@ -34,7 +34,7 @@ class Sets(NamedTuple):
     test: Points
 
 
-class Labelled(NamedTuple):
+class LabelledTexts(NamedTuple):
     """Messages with a class each: 1 is spam."""
 
     texts: list[str]
@@ -102,7 +102,7 @@ def _one(folder: Path, name: str) -> np.ndarray:
     return read_idx(plain if plain.is_file() else folder / f"{name}.gz")
 
 
-def spam(data: Path | None) -> Labelled:
+def spam(data: Path | None) -> LabelledTexts:
     """The SMS Spam Collection: lines of `ham` or `spam`, a tab, the message."""
     path = locate("sms-spam", data)
     texts, y = [], []
@@ -115,7 +115,7 @@ def spam(data: Path | None) -> Labelled:
                 raise TacitError(f"{path}, line {number}: expected 'ham' or 'spam', a tab and a message")
             texts.append(text)
             y.append(label == "spam")
-    return Labelled(texts, np.array(y, np.int32))
+    return LabelledTexts(texts, np.array(y, np.int32))
 
 
 def toy_digits(train: int, test: int, seed: int = 0) -> Sets:
@@ -132,7 +132,7 @@ def toy_digits(train: int, test: int, seed: int = 0) -> Sets:
     return Sets(some(train), some(test))
 
 
-def toy_spam(n: int, seed: int = 0) -> Labelled:
+def toy_spam(n: int, seed: int = 0) -> LabelledTexts:
     """Messages of words that lean to one side or the other."""
     draw = generator(seed, _SPAM)
     y = (draw.random(n) < 0.25).astype(np.int32)
@@ -140,4 +140,4 @@ def toy_spam(n: int, seed: int = 0) -> Labelled:
     odds = np.stack([np.linspace(1, 3, 60), np.linspace(3, 1, 60)])
     odds /= odds.sum(1, keepdims=True)
     texts = [" ".join(draw.choice(words, 8, p=odds[label])) for label in y]
-    return Labelled(texts, y)
+    return LabelledTexts(texts, y)

@@ -123,7 +123,6 @@ def train(
 class Followed(NamedTuple):
     """A run as it was seen from outside."""
 
-    params: Params
     seen: list[Any]  # what `look` said after each round, from before the first
     diverged: bool
 
@@ -146,14 +145,14 @@ def follow(
         except TacitError as error:
             if "not finite" not in str(error):
                 raise
-            return Followed(state.params, seen, True)
+            return Followed(seen, True)
         say(f"round {t + 1}/{rounds}")
         if (t + 1) % every:
             continue
         seen.append(look(state.params))
         if enough(seen[-1]):
             break
-    return Followed(state.params, seen, False)
+    return Followed(seen, False)
 
 
 def judge(model: Classifier, points: Points) -> Callable[[Params], tuple[float, float]]:

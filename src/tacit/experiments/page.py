@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tacit.errors import TacitError
 from tacit.experiments import claims
 from tacit.experiments.entry import Entry, Plot, entries
-from tacit.experiments.results import mean, measured, spread
+from tacit.experiments.results import figure, mean, measured
 from tacit.files import write_atomic
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -20,8 +22,8 @@ Made by `tacit reproduce report` from `results/*.json`; nothing here is typed by
 figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
 `src/tacit/experiments/entries/NAME.toml`. Measured values are means over seeds ± their standard deviation; a dash is
 what was not published, or a target that no run reached. An order of rows is found ("yes") or contradicted ("no")
-only where every seed says so. Times are sums over runs, several of which may have shared the machine. What the
-papers print wrongly stands in [errata.md](errata.md).
+only where every seed says so; what is marked (ours) no paper says. Times are sums over runs, several of which may
+have shared the machine. What the papers print wrongly stands in [errata.md](errata.md).
 
 ```
 tacit reproduce list                          # what there is, what was measured, how long the rest takes
@@ -67,7 +69,7 @@ def comparison(entry: Entry, rows: Rows, all_rows: bool = False) -> list[list[st
         for m in shown:
             if m.name in published:
                 cells.append(m.shown(row.published.get(m.name)))
-            cells.append(_cell(found["values"].get(m.name, []), m.shown) if found else "not run")
+            cells.append(figure(found["values"].get(m.name, []), m.shown) if found else "not run")
         table.append(cells)
     return table
 
@@ -81,18 +83,6 @@ def _published(entry: Entry) -> list[list[str]]:
         if row.published
     ]
     return [[entry.where, *(f"{m.label}, published" for m in shown)], *rows]
-
-
-def _cell(values: Sequence[float | None], shown: Any) -> str:
-    """Mean ± standard deviation; of seeds that have a value, saying how many have none."""
-    real = [v for v in values if v is not None]
-    if not real:
-        return "—"
-    missing = f" ({len(values) - len(real)} of {len(values)} never)" if len(real) < len(values) else ""
-    around = spread(real)
-    return (
-        shown(mean(real)) + (f" ± {shown(around)}" if around is not None and len(real) > 1 else "") + missing
-    )
 
 
 def write(folder: Path, docs: Path) -> list[Path]:
@@ -184,7 +174,7 @@ def _claims(verdicts: Sequence[claims.Verdict]) -> str:
     lines = ["| what the paper says | found | means | |", "|---|---|---|---|"]
     for v in verdicts:
         why = v.claim.why if v.found in (claims.OTHER, claims.UNCLEAR) else ""
-        says = f"{v.claim.says} (our target)" if v.claim.ours else v.claim.says
+        says = f"{v.claim.says} (ours)" if v.claim.ours else v.claim.says
         lines.append(f"| {says} | {v.found} | {v.figures} | {why} |")
     return "\n".join(lines)
 
@@ -225,7 +215,12 @@ def draw(plot: Plot, entry: Entry, rows: Rows) -> str:
 
 
 def _average(curves: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
-    """The mean of the seeds' curves over the points that all have, or the first where they differ."""
-    same = [c for c in curves if c and list(c["x"]) == list(curves[0]["x"])]
-    columns = zip(*(c["y"] for c in same), strict=True)
-    return list(curves[0]["x"]), [sum(column) / len(column) for column in columns]
+    """The mean of the seeds' curves as far as all of them go; between points they are straight lines.
+
+    >>> _average([{"x": [0, 2, 4], "y": [0.0, 2.0, 8.0]}, {"x": [0, 1, 3], "y": [1.0, 3.0, 3.0]}])
+    ([0, 1, 2, 3], [0.5, 2.0, 2.5, 4.0])
+    """
+    some = [c for c in curves if c and len(c["x"])]
+    last = min(max(c["x"]) for c in some)
+    x = sorted({at for c in some for at in c["x"] if at <= last})
+    return x, np.mean([np.interp(x, c["x"], c["y"]) for c in some], axis=0).tolist()

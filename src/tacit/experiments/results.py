@@ -17,7 +17,7 @@ import os
 import platform
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,7 +165,15 @@ def mean(values: Sequence[float | None]) -> float | None:
     return statistics.fmean(real) if real and len(real) == len(values) else None
 
 
-def spread(values: Sequence[float | None]) -> float | None:
-    """The standard deviation over seeds, where there are several."""
+def figure(values: Sequence[float | None], shown: Callable[[float], str], around: bool = True) -> str:
+    """Mean (± standard deviation) of the seeds that have a value, saying how many have none.
+
+    >>> figure([1.0, 3.0, None], "{:.1f}".format), figure([1.0, 3.0], "{:.0f}".format, around=False)
+    ('2.0 ± 1.4 (1 of 3 never)', '2')
+    """
     real = [v for v in values if v is not None]
-    return statistics.stdev(real) if len(real) > 1 and len(real) == len(values) else None
+    if not real:
+        return "—"
+    spread = f" ± {shown(statistics.stdev(real))}" if around and len(real) > 1 else ""
+    never = f" ({len(values) - len(real)} of {len(values)} never)" if len(real) < len(values) else ""
+    return shown(statistics.fmean(real)) + spread + never

@@ -1,4 +1,4 @@
-"""Made sets of labelled points on devices that differ: synthetic(α, β), and MNIST by two digits a device.
+"""Made sets of labelled points on devices that differ: synthetic(α, β), and MNIST by label.
 
 synthetic(α, β) is the generator of Li et al. (2020, FedProx), which paper 5's section 5 uses. Device k labels its
 points by a linear rule of its own, y = argmax(x W_k + b_k), with entries of W_k and b_k ~ N(u_k, 1), u_k ~ N(0, α);

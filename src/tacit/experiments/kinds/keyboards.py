@@ -48,5 +48,10 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     ready = prepare(config.text, config.partition, config.typists, config.seed, None, place.data)
     place.say("counting n-grams")
     _, found = fit_ngram(ready, settings["ngram"])
-    none = {"bytes_per_client_and_round": None, "best_round": 0, "parameters": 0, "valid": found["test"]}
+    none = {
+        "bytes_per_client_and_round": None,
+        "best_round": 0,
+        "parameters": 0,
+        "valid": {"perplexity": None},
+    }
     return Measured(text.figures({**found, **none}))

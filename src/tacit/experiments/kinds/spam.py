@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit.experiments.data import Labelled, Points, Sets, spam, toy_spam
+from tacit.experiments.data import LabelledTexts, Points, Sets, spam, toy_spam
 from tacit.experiments.entry import Settings
 from tacit.experiments.labelled import follow, train
 from tacit.experiments.results import Measured
@@ -37,7 +37,7 @@ _SPLIT, _DEAL = stream("spam split"), stream("spam clients")
 
 
 @lru_cache(maxsize=1)
-def messages(data: Path | None, stand_in: bool) -> Labelled:
+def messages(data: Path | None, stand_in: bool) -> LabelledTexts:
     """The collection, or what stands for it; read once for all rows."""
     return toy_spam(600) if stand_in else spam(data)
 
