@@ -28,7 +28,7 @@ from tacit.runs import training
 PROGRAM = [  # a shell that puts the tests into the background lets them, and what they start, ignore Control-C
     sys.executable,
     "-c",
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tacit.cli import main; main()",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tacit.cli import program; program()",
 ]
 WORDS = [
     "are",

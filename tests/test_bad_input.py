@@ -68,6 +68,8 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["data", "describe", "--set", "typists.user=3"], ["typists.user", "'users'"]),
         (["data", "get", "pbt"], ["'pbt'", "'ptb'"]),
         (["data", "lisst"], ["lisst"]),
+        (["data", "describe", "~nobody-here/x.jsonl"], ["~nobody-here/x.jsonl", "tacit data list"]),
+        (["train", "fedavg", "--seed", "4294967296"], ["seed = 4294967296"]),
         (["demo", "--set", "client.epoch=3"], ["client.epoch", "'epochs'"]),
     ],
     ids=lambda value: " ".join(value)[:50] if isinstance(value, list) else None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -242,6 +244,19 @@ def test_ctrl_c_is_one_line(tmp_path: Path, tacit: Commands, monkeypatch: pytest
     assert said.code == 2 and "interrupted" in said.err and "--resume" in said.err
 
 
+def test_ctrl_c_in_the_middle_of_a_round_is_one_line(tmp_path: Path, process: Processes) -> None:
+    """JAX's threads are still at work then; Python must not take down what they use."""
+    settings = sets("typists.users=60", "text.vocabulary=1000", "training.evaluate_every=100")
+    started = process.start("train", "fedavg", "--rounds", 100, "--out", tmp_path / "run", *settings)
+    lines = tmp_path / "run" / "metrics.jsonl"
+    while started.poll() is None and not (lines.is_file() and lines.read_bytes().count(b"\n") > 1):
+        time.sleep(0.02)
+    started.send_signal(signal.SIGINT)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 2, (started.returncode, err)
+    assert err.strip().splitlines()[-1].startswith("tacit: interrupted") and "Traceback" not in err
+
+
 def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
     if not os.path.exists("/dev/full"):  # noqa: PTH110
         pytest.skip("no /dev/full")
@@ -250,7 +265,7 @@ def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
 
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", "from tacit.cli import main; main()", "presets"],
+            [sys.executable, "-c", "from tacit.cli import program; program()", "presets"],
             env=process.environment,
             stdout=full,
             stderr=subprocess.PIPE,

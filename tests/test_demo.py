@@ -90,10 +90,10 @@ def test_the_demo_leaves_a_report_of_five_models(
 
 
 def test_a_distilled_model_is_kept_while_it_is_of_this_network(tmp_path: Path) -> None:
-    facts, file = {"test": {"sll": -40.5}}, tmp_path / "summary.json"
-    assert demo._made(file, facts) is None  # none yet
-    file.write_text('{"models": {"network": {"sll": -40.5}}}')
-    assert demo._made(file, facts) == {"models": {"network": {"sll": -40.5}}}
-    for other in ('{"models": {"network": {"sll": -40.4}}}', '{"models": {', "[]", '{"models": null}'):
+    file = tmp_path / "summary.json"
+    assert demo._made(file, "a1") is None  # none yet
+    file.write_text('{"base": "a1"}')
+    assert demo._made(file, "a1") == {"base": "a1"}
+    for other in ('{"base": "b2"}', '{"models": {', "[]", "{}"):
         file.write_text(other)  # of a network that has learnt on since, or damaged
-        assert demo._made(file, facts) is None
+        assert demo._made(file, "a1") is None

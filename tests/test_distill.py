@@ -385,6 +385,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
         (["--order", "6"], ["--order"]),
         (["--sentences", "0"], ["--sentences"]),
         (["--seed", "-1"], ["--seed"]),
+        (["--seed", "4294967296"], ["--seed"]),
         (["--max-ngrams", "100"], ["--max-ngrams 100", "149 single words"]),
         (["--supplement", empty], ["empty.txt", "no text"]),
         (["--supplement", tmp_path / "nowhere.txt"], ["nowhere.txt", "no such file"]),

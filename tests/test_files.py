@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,17 @@ from safetensors.numpy import load, save
 
 from commands import file_size_limit
 from tacit.errors import TacitError
-from tacit.files import append_line, load_tree, read_lines, save_tree, to_json, tree_names, write_atomic
+from tacit.files import (
+    all_or_nothing,
+    append_line,
+    holds_nothing,
+    load_tree,
+    read_lines,
+    save_tree,
+    to_json,
+    tree_names,
+    write_atomic,
+)
 
 FACTS = {"round": "7", "best_round": "5", "best_value": "12.5"}
 
@@ -64,6 +75,33 @@ def test_a_full_disk_leaves_the_old_file_and_no_part_of_the_new(tmp_path: Path) 
     with file_size_limit(1000), pytest.raises(TacitError, match=r"cannot write .*a\.txt: File too large"):
         write_atomic(file, "x" * 2000)
     assert file.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_two_writers_at_once_leave_one_whole_file(tmp_path: Path) -> None:
+    file, contents = tmp_path / "a.bin", [bytes([k]) * 200_000 for k in range(4)]
+    write_atomic(file, contents[0])
+    with ThreadPoolExecutor(4) as pool:
+        writing = [pool.submit(write_atomic, file, c) for _ in range(10) for c in contents]
+        while not all(w.done() for w in writing):
+            assert file.read_bytes() in contents
+    assert all(w.exception() is None for w in writing) and [p.name for p in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_files_come_together_or_not_at_all(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        with all_or_nothing(tmp_path / "out") as folder:
+            (folder / "deep").mkdir()
+            (folder / "deep" / "a").write_text(name)
+            (folder / "summary.json").write_text(name)
+    full = pytest.raises(TacitError, match="File too large")
+    with full, file_size_limit(1000), all_or_nothing(tmp_path / "out") as folder:
+        write_atomic(folder / "summary.json", "third")
+        write_atomic(folder / "b", "x" * 2000)
+    found = {p.name: p.read_text() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert found == {"a": "second", "summary.json": "second"}
+    with pytest.raises(TacitError), all_or_nothing(tmp_path / "new"):
+        raise TacitError("of no avail")
+    assert not (tmp_path / "new").exists() and holds_nothing(tmp_path / "new")
 
 
 @pytest.mark.parametrize("where", ["nowhere/a.txt", "file/a.txt", "folder"])

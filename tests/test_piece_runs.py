@@ -147,6 +147,22 @@ def test_a_run_over_pieces(tmp_path: Path) -> None:
     assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
 
 
+def test_damaged_pieces_are_not_believed(tmp_path: Path) -> None:
+    config = resolve("fedavg", pieced(counts_file(tmp_path), "training.rounds=1", "sampling.clients=2"))
+    runs.train(config, tmp_path / "run")
+    file = tmp_path / "run" / "pieces.model"
+    good = file.read_bytes()
+    at = good.index(f"you{MARKER}".encode())
+    for bad, told in (
+        (good[:at] + b"z" + good[at + 1 :], "not those of vocabulary.txt"),
+        (good[:at] + b"\xff" + good[at + 1 :], "damaged"),
+        (b"", "damaged"),
+    ):
+        file.write_bytes(bad)
+        with pytest.raises(TacitError, match=told):
+            runs.load(tmp_path / "run")
+
+
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(TacitError, match=r"text\.pieces = 90 needs text\.inventory"):
         resolve("fedavg", ["text.pieces=90"])

@@ -15,9 +15,11 @@ import hashlib
 import json
 import math
 import os
+import secrets
 import shutil
 import struct
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +36,10 @@ _FORMAT = "tacit checkpoint 1"
 
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Write a file so that a reader, or a power cut, finds the old one or the new one, never half of one."""
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")  # another process may write it, too
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -60,6 +62,45 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
         f"cannot write {path}: {reason}{room}; nothing half-written was left, free some space or "
         "choose another --out"
     )
+
+
+@contextlib.contextmanager
+def all_or_nothing(out: Path) -> Iterator[Path]:
+    """A folder whose files are moved into `out` when all of them are there, summary.json last; otherwise nothing is
+    left."""
+    new = not out.exists()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".part-") as name:
+            folder = Path(name)
+            yield folder
+            files = [file for file in folder.rglob("*") if file.is_file()]
+            for file in sorted(files, key=lambda file: (file.name == "summary.json", file)):
+                place = out / file.relative_to(folder)
+                place.parent.mkdir(exist_ok=True)
+                file.replace(place)
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    finally:
+        if new:
+            with contextlib.suppress(OSError):  # it holds files: all is well
+                out.rmdir()
+
+
+def holds_nothing(out: Path) -> bool:
+    """Whether a place is free: there is nothing, or a directory with what an interrupted command may have left."""
+    if not out.exists():
+        return True
+    return out.is_dir() and all(p.suffix == ".part" or p.name.startswith(".part-") for p in out.iterdir())
+
+
+def check_place(out: Path) -> None:
+    """Whether a directory can be made there, or written: better known before the work is done."""
+    above = next(p for p in (out, *out.absolute().parents) if p.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise TacitError(
+            f"cannot write {out}: {above} is no directory that may be written; choose another --out"
+        )
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:

@@ -61,7 +61,7 @@ def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarr
             "part": strategy.part,
             "personal": repr(strategy.mix.personal),
             "cache": repr(strategy.mix.cache),
-            "base": _digest(run),
+            "base": runs.digest(run.path),
         }
         found.append(Stored(few.text.names[k], tree, facts))
     return found
@@ -78,19 +78,16 @@ def _fixed(memory: Memory) -> Memory:
     )
 
 
-def _digest(run: runs.Run) -> str:
-    """Which global model a personal one belongs to."""
-    return hashlib.sha256((run.path / "checkpoints" / "best.safetensors").read_bytes()).hexdigest()
-
-
 def file_name(user: str) -> str:
     """The file of a person's model; any name can be one.
 
     >>> file_name("hamlet/OPHELIA")
     'hamlet%2FOPHELIA.safetensors'
     """
-    name = quote(user, safe="")
-    return (name if len(name) <= 100 else hashlib.sha256(user.encode()).hexdigest()) + ".safetensors"
+    name = quote(user, safe="", errors="replace")
+    return (
+        name if len(name) <= 100 else hashlib.sha256(user.encode("utf-8", "replace")).hexdigest()
+    ) + ".safetensors"
 
 
 def save(folder: Path, stored: Stored) -> None:
@@ -113,7 +110,7 @@ def load(run: runs.Run, user: str) -> Personal:
             f"no personal model of '{user}' in {folder}; {known}; `tacit personalize` makes them"
         )
     facts = _facts(file)
-    if facts.get("base") != _digest(run):
+    if facts.get("base") != runs.digest(run.path):
         raise TacitError(f"{file}: tuned from another model than this run's; run `tacit personalize` again")
     try:
         chosen, mix = part_named(facts["part"]), Mix(float(facts["personal"]), float(facts["cache"]))

@@ -81,7 +81,7 @@ def test_a_network_and_a_personal_one(tmp_path):
     (tmp_path / "run" / "personal" / "models").mkdir(parents=True)
     for user, mix in (("ana", (1.0, 0.0)), ("bo", (0.0, 0.9))):
         tuned = {"output_bias": np.arange(len(words), dtype=np.float32)}
-        facts = {"user": user, "part": "bias", "base": personal_models._digest(run)}
+        facts = {"user": user, "part": "bias", "base": runs.digest(run.path)}
         facts |= {"personal": repr(mix[0]), "cache": repr(mix[1])}
         tree = {"tuned": tuned} | ({"memory": memory} if mix[1] else {})
         personal_models.save(
@@ -164,6 +164,11 @@ def test_a_model_with_capitals():
 def test_where_a_sentence_starts(context):
     every = ["<s>", *context, "word"]
     assert starts_sentence(context) == bool(sentence_starts(kinds(every))[-1])
+
+
+def test_words_without_capitals_are_words():
+    for words in (["मैं", "कल"], ["日本"], ["שלום"], ["كيف"]):
+        assert not starts_sentence(words) and starts_sentence([*words, "!"])
 
 
 @given(st.text(max_size=60) | st.lists(st.text(max_size=8), max_size=8), st.text(max_size=6))

@@ -172,6 +172,11 @@ def test_what_other_toolkits_write(tmp_path: Path) -> None:
         tmp_path, ("<unk>", "<UNK>"), ("-0.5 york city", "-0.5\tyork city\t0"), ("\\data\\", "\r\n\\data\\\r")
     )
     assert scores(arpa.read(path)[1], [[UNK]])[0] == pytest.approx(-1.2 - 0.30103)
+    path = small(
+        tmp_path, ("ngram 1=6", "ngram 1=7"), ("-0.8 city", "-0.8 city\n-2 <UNK>")
+    )  # beside `<unk>` a word
+    v, _ = arpa.read(path)
+    assert v.words[UNK] == "<unk>" and "<UNK>" in v.words[UNK + 1 :]
 
 
 @pytest.mark.parametrize(

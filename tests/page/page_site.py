@@ -37,7 +37,7 @@ def kneser_ney(path: Path, case: str, users: int = 40) -> Small:
     pooled = Sentences(ready.clients.tokens.astype(np.int64), ready.clients.offsets)
     words = ready.vocabulary
     model = from_corpus(pooled, len(words), 3, 12_000)
-    compact_writer.write(path, words, model, name=f"typists, {case}", cased=case == "keep", hidden=["pizza"])
+    compact_writer.write(path, words, model, name=f"typists, {case}", hidden=["pizza"])
     return Small(path, words, ready.test)
 
 

@@ -8,6 +8,15 @@ import pytest
 from hands import bar, learnt, text
 
 
+def _until(holds, page) -> None:
+    """Wait for what the page does in its own time."""
+    for _ in range(100):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("the page did not do it")
+
+
 def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp_path):
     seen = visit(address)
     page = seen.page
@@ -26,12 +35,8 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     download.value.save_as(tmp_path / "words.json")
     exported = json.loads((tmp_path / "words.json").read_text())
     assert exported["format"] == "tacit personal cache 1" and len(exported["entries"]) == 8
-    for _ in range(100):  # it is stored soon, not only when the page is left
-        if "grzmblf" in (page.evaluate("localStorage.getItem('tacit.words')") or ""):
-            break
-        page.wait_for_timeout(50)
-    else:
-        pytest.fail("the cache was not stored")
+    stored = "localStorage.getItem('tacit.words')"  # soon, not only when the page is left
+    _until(lambda: "grzmblf" in (page.evaluate(stored) or ""), page)
     page.reload()
     page.wait_for_selector("html[data-ready]")
     page.keyboard.type("gr")
@@ -42,6 +47,23 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     page.get_by_role("button", name="Erase").click()
     assert "Grzmblf" not in bar(page) and page.evaluate("localStorage.getItem('tacit.words')") is None
     assert seen.complaints == []
+
+
+def test_no_other_tab_brings_back_what_was_erased(visit, address):
+    first = visit(address).page
+    first.keyboard.type("my secret diagnosis is known ")
+    _until(lambda: first.evaluate("localStorage.getItem('tacit.words')"), first)
+    second = first.context.new_page()
+    second.goto(address)
+    second.wait_for_selector("html[data-ready]")
+    assert learnt(second) == "5"
+    first.get_by_role("button", name="Erase").click()
+    second.get_by_text("Nothing yet").wait_for()
+    for page in (first, second):
+        page.goto("about:blank")
+    first.goto(address)
+    first.wait_for_selector("html[data-ready]")
+    assert first.evaluate("localStorage.getItem('tacit.words')") is None and learnt(first) == "Nothing yet"
 
 
 def test_moving_the_caret_changes_no_count(page):

@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from page_site import running
 
+from commands import write_corpus
 from tacit import personal_models, runs
 from tacit.commands import serve, serve_models
 from tacit.errors import TacitError
@@ -209,7 +210,7 @@ def run(trained, tmp_path) -> Path:
     return path
 
 
-def tune(path: Path, word: str) -> None:
+def tune(path: Path, word: str, cache: str = "0.0") -> None:
     """Leave ana's model in a run: it expects this word everywhere."""
     loaded = runs.load(path)
     bias = np.zeros(len(loaded.vocabulary), np.float32)
@@ -218,8 +219,8 @@ def tune(path: Path, word: str) -> None:
         "user": "ana",
         "part": "bias",
         "personal": "1.0",
-        "cache": "0.0",
-        "base": personal_models._digest(loaded),
+        "cache": cache,
+        "base": runs.digest(loaded.path),
     }
     (path / "personal" / "models").mkdir(parents=True, exist_ok=True)
     personal_models.save(
@@ -256,8 +257,21 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     (again,) = (shown for shown in serve_models.find(run).models if shown.id == "personal-ana")
     (tmp_path / "again.tacit").write_bytes(again.data)
     assert compact_suggest.next_words(compact.open(tmp_path / "again.tacit"), ["see"], 1)[0][0] == "them"
+    tune(run, "them", cache="0.3")  # a mixture: its network alone is not what was accepted
+    assert "personal-ana" not in [shown.id for shown in serve_models.find(run).models]
+    tune(run, "them")
     (run / "ngram").mkdir()
-    (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)  # now this is the run's model,
+    (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)
+    others = write_corpus(tmp_path / "others.jsonl", people=3)
+    summary = {"base": "another network", "supplement_corpus": str(others)}
+    (run / "ngram" / "summary.json").write_text(json.dumps(summary))
+    models, problems = serve_models.find(run)
+    assert models[0].data == found["federated"].data and "an earlier network" in problems[0]
+    assert "supplement" in [shown.id for shown in models]
+    summary["base"] = runs.digest(run)
+    (run / "ngram" / "summary.json").write_text(json.dumps(summary))  # now this is the run's model,
+    assert serve_models.find(run).models[0].data == found["collected"].data
+    (run / "ngram" / "summary.json").unlink()
     network = run / "checkpoints" / "best.safetensors"
     damaged = bytearray(network.read_bytes())
     damaged[-1] ^= 1

@@ -127,6 +127,7 @@ def capital_vectors(words: Vocabulary, text: Packed) -> list[Any]:
         ["", "a", "."],
         ["7"],
         ["日本"],
+        ["मैं", "कल"],
     ):
         found.append([context, starts_sentence(context)])
     forms = [

@@ -10,12 +10,13 @@ import jax
 import numpy as np
 import pytest
 
-from commands import TINY, WORDS, Commands, tree, write_corpus
+from commands import TINY, WORDS, Commands, file_size_limit, tree, write_corpus
 from tacit import personal_models, runs
 from tacit.commands import personal_report
 from tacit.commands import personalize as personal
 from tacit.commands.personal_summary import for_machines
 from tacit.config import resolve
+from tacit.errors import TacitError
 from tacit.files import save_tree
 from tacit.personal import split, sums, trial
 from tacit.personal.mixing import Mix, mixture, remember
@@ -253,6 +254,23 @@ def test_models_of_an_earlier_call_do_not_stay(tmp_path: Path):
         )
     assert sorted(tree(tmp_path / "out")) == ["report.html", "summary.json", "sums.npz"]
     personal.check_out(tmp_path / "out")  # ours: may be written again
+
+
+def test_a_full_disk_spares_the_models_that_are_there(tmp_path: Path):
+    def write(size: int) -> None:
+        tuned = {"tuned": {"output_bias": np.zeros(size)}}
+        stored = [personal_models.Stored(user, tuned, {"part": "bias"}) for user in ("ana", "ben")]
+        found = personal.Personalised({"format": personal.FORMAT, "size": size}, {}, stored)
+        personal.write(tmp_path / "out", found, "page")
+
+    with file_size_limit(3000), pytest.raises(TacitError, match="File too large"):
+        write(1000)
+    assert not (tmp_path / "out").exists()
+    write(10)
+    before = tree(tmp_path / "out")
+    with file_size_limit(3000), pytest.raises(TacitError, match="File too large"):
+        write(1000)
+    assert tree(tmp_path / "out") == before and len(before) == 5
 
 
 def test_the_report_of_a_run_leads_to_the_page_once(tmp_path: Path):

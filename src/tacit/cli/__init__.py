@@ -42,10 +42,14 @@ _NO_MEMORY = (
 )
 
 
-def _fail(message: str) -> NoReturn:
+class Interrupted(SystemExit):
+    """The end of a command that was interrupted."""
+
+
+def _fail(message: str, end: type[SystemExit] = SystemExit) -> NoReturn:
     _tell_the_job(message)
     print(f"tacit: {' '.join(message.split())}", file=sys.stderr)
-    raise SystemExit(2)
+    raise end(2)
 
 
 def _tell_the_job(message: str) -> None:
@@ -56,8 +60,20 @@ def _tell_the_job(message: str) -> None:
         hosts.fail(message)
 
 
+def program() -> None:
+    """The program `tacit`, in a process of its own."""
+    try:
+        main()
+    except Interrupted as end:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(
+            int(str(end))
+        )  # JAX's threads may still compute: what Python takes down in order crashes under them
+
+
 def main() -> None:
-    """The program `tacit`."""
+    """One command, from the arguments of this process; ends with SystemExit where something is wrong."""
     try:
         code = app(prog_name="tacit", standalone_mode=False)
         if code == 130:  # what typer makes of Ctrl-C
@@ -65,7 +81,7 @@ def main() -> None:
     except TacitError as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        _fail("interrupted; a run goes on with --resume")
+        _fail("interrupted; a run goes on with --resume", Interrupted)
     except MemoryError:
         _fail(_NO_MEMORY)
     except BrokenPipeError:

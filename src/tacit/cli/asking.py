@@ -41,7 +41,9 @@ def evaluate(
         int | None,
         typer.Option(help="With --keyboard: words that are tapped and glided (1000); 0: none.", min=0),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="With --keyboard: seed of the noise (0).", min=0)] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="With --keyboard: seed of the noise (0).", min=0, max=2**31 - 1)
+    ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:

@@ -100,12 +100,13 @@ def count_words(
     from tacit.config import resolve
     from tacit.progress import busy, rounds_of
     from tacit.runs import read_config
+    from tacit.text.catalogue import user_path
 
     run = Path(source)
     if run.is_dir():
         read_config(run)  # says so if it is no run
-    if corpus and Path(corpus).expanduser().exists():
-        corpus = str(Path(corpus).expanduser().resolve())
+    if corpus and user_path(corpus).exists():
+        corpus = str(user_path(corpus).resolve())
     given = {"text.corpus": corpus, "seed": seed}
     assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
     config = resolve(str(run / "config.toml") if run.is_dir() else source, [*assignments, *(set_ or [])])
@@ -170,7 +171,7 @@ def distill(
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave words out that words.combined cannot hold.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0, max=2**31 - 1)] = 0,
     out: Annotated[Path | None, typer.Option(help="Directory (default: RUN/ngram).")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,

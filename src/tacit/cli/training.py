@@ -61,10 +61,11 @@ def train(
     from tacit.config import resolve
     from tacit.progress import bar, reading
     from tacit.progress import tensorboard as to_tensorboard
+    from tacit.text.catalogue import user_path
 
     start_jax()
-    if corpus and Path(corpus).expanduser().exists():
-        corpus = str(Path(corpus).expanduser().resolve())  # a run is read from anywhere
+    if corpus and user_path(corpus).exists():
+        corpus = str(user_path(corpus).resolve())  # a run is read from anywhere
     given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
     assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
     config = resolve(preset, [*assignments, *(set_ or [])])

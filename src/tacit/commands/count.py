@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from tacit.config import Config
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Sums
 from tacit.federated.sampling import cohort_size
-from tacit.files import cannot_write, to_json, write_atomic
+from tacit.files import all_or_nothing, check_place, holds_nothing, to_json, write_atomic
 from tacit.ngram import whitelist
 from tacit.ngram.compared import change, judge, share
 from tacit.ngram.convergence import compared_at, halves, rounds_between_new
@@ -241,23 +240,16 @@ def _table(
 
 def check(out: Path) -> None:
     """The directory must be new or empty, and there must be a place for it: better known before counting."""
-    if out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
+    if not holds_nothing(out):
         raise TacitError(f"{out} exists already; choose another --out, or remove it")
-    above = next(p for p in (out, *out.absolute().parents) if p.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise TacitError(
-            f"cannot write {out}: {above} is no directory that may be written; choose another --out"
-        )
+    check_place(out)
 
 
 def write(out: Path, counted: Counted, page: str) -> None:
-    """The directory: every file whole, summary.json last."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(out, error) from None
-    write_atomic(out / "counts.tsv", "".join(f"{word}\t{n}\n" for word, n in counted.counts))
+    """The directory: all files or none."""
     lines = (json.dumps(line, sort_keys=True, allow_nan=False) for line in counted.lines)
-    write_atomic(out / "convergence.jsonl", "".join(f"{line}\n" for line in lines))
-    write_atomic(out / "report.html", page)
-    write_atomic(out / "summary.json", to_json(counted.summary) + "\n")
+    with all_or_nothing(out) as folder:
+        write_atomic(folder / "counts.tsv", "".join(f"{word}\t{n}\n" for word, n in counted.counts))
+        write_atomic(folder / "convergence.jsonl", "".join(f"{line}\n" for line in lines))
+        write_atomic(folder / "report.html", page)
+        write_atomic(folder / "summary.json", to_json(counted.summary) + "\n")

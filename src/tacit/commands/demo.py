@@ -58,7 +58,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), watch=watch)
     ready = prepare(config.text, config.partition, config.typists, config.seed)
     file = small_model / "summary.json"
-    small = _made(file, federated_summary)
+    small = _made(file, runs.digest(out))
     if small is None:
         with reading() as watch:
             carry_out(
@@ -99,11 +99,11 @@ def distilled(ready: Prepared) -> DistillOptions:
     return DistillOptions(max_ngrams=100_000, sentences=min(20_000, len(ready.clients.offsets) - 1))
 
 
-def _made(file: Path, facts: dict[str, Any]) -> dict[str, Any] | None:
+def _made(file: Path, base: str) -> dict[str, Any] | None:
     """What is known of a distilled model, if there is one and it was made of this very network."""
     try:
         small = json.loads(file.read_text("utf-8"))
-        return small if small["models"]["network"]["sll"] == facts["test"]["sll"] else None
+        return small if small["base"] == base else None
     except (OSError, ValueError, LookupError, TypeError):
         return None
 

@@ -16,10 +16,10 @@ import numpy as np
 from tacit import runs
 from tacit.commands import supplement
 from tacit.commands.distill_figures import held_out, measure
-from tacit.commands.distill_files import all_or_nothing, check, write
+from tacit.commands.distill_files import check, write
 from tacit.commands.supplement import Supplement
 from tacit.errors import TacitError
-from tacit.files import to_json, write_atomic
+from tacit.files import all_or_nothing, to_json, write_atomic
 from tacit.ngram import capitals, casing, combined, sampling
 from tacit.ngram.approximate import Models, Recast, Watch, algorithm_1, count
 from tacit.ngram.approximate_pieces import algorithm_1_pieces, approximate_pieces, piece_text
@@ -59,6 +59,7 @@ class Distilled(NamedTuple):
     model: Automaton
     supplement: Automaton | None  # Kneser-Ney of the supplemental corpus, the same size
     beside: str | None  # that corpus, in words
+    corpus: str | None  # and as `--supplement` takes it, from anywhere
     caser: casing.Caser | None
 
 
@@ -93,7 +94,8 @@ def distill(
         shares = capitals.shares(caser) if caser else None
         model, words = with_unigrams(model, words, counts, variants=shares)
     require(model, words)
-    return Distilled(words, model, own, beside.name if beside else None, caser)
+    name, corpus = (beside.name, beside.text.corpus) if beside else (None, None)
+    return Distilled(words, model, own, name, corpus, caser)
 
 
 def words_of(run: runs.Run) -> Vocabulary:
@@ -242,6 +244,7 @@ def carry_out(
     """
     run = runs.load(path)
     check(out)
+    combined.check_locale(out / "words.combined", locale)
     if not skip:
         combined.check_words(out / "words.combined", [*words_of(run).words, *_counts(options)])
     found = distill(run, options, data, watch)
@@ -250,6 +253,7 @@ def carry_out(
     with all_or_nothing(out) as folder:
         sizes = write(folder, found, name, locale, date, skip)
         facts = measure(run, found, options, judged, folder / "model.tacit")
-        whole = {"name": name, "supplement": found.beside, **facts, "bytes": sizes}
+        beside = {"supplement": found.beside, "supplement_corpus": found.corpus}
+        whole = {"name": name, "base": runs.digest(path), **beside, **facts, "bytes": sizes}
         write_atomic(folder / "summary.json", to_json(whole) + "\n")
     return whole

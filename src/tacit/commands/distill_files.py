@@ -12,16 +12,12 @@ model stays what it was.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.errors import TacitError
-from tacit.files import cannot_write
+from tacit.files import check_place
 from tacit.ngram import arpa, combined, compact_writer, openfst
 
 if TYPE_CHECKING:
@@ -33,29 +29,7 @@ def check(out: Path) -> None:
     other = (out / "summary.json").exists() and not (out / "model.tacit").exists()
     if other or (out / "config.toml").exists():
         raise TacitError(f"{out} holds a run or other figures already; choose another --out")
-    above = next(p for p in (out, *out.absolute().parents) if p.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise TacitError(
-            f"cannot write {out}: {above} is no directory that may be written; choose another --out"
-        )
-
-
-@contextlib.contextmanager
-def all_or_nothing(out: Path) -> Iterator[Path]:
-    """A folder whose files are moved into `out` when all of them are there; otherwise nothing is left."""
-    new = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".part-") as name:
-            yield Path(name)
-            for file in sorted(Path(name).iterdir()):
-                file.replace(out / file.name)
-    except OSError as error:
-        raise cannot_write(out, error) from None
-    finally:
-        if new:
-            with contextlib.suppress(OSError):  # it holds files: all is well
-                out.rmdir()
+    check_place(out)
 
 
 def write(
@@ -72,7 +46,5 @@ def write(
     )
     arpa.write(files["model.arpa"], words, model)
     openfst.write(files["model.fst.txt"], files["model.syms"], words.words, model)
-    compact_writer.write(
-        files["model.tacit"], words, model, name=name, source="tacit distill", cased=found.caser is not None
-    )
+    compact_writer.write(files["model.tacit"], words, model, name=name, source="tacit distill")
     return {n: path.stat().st_size for n, path in files.items()}

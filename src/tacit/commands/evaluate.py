@@ -19,6 +19,8 @@ from tacit.ngram import baseline, compact, load
 from tacit.ngram.automaton import log_probs
 from tacit.ngram.compact_suggest import next_words
 from tacit.ngram.suggest import top_k
+from tacit.text.catalogue import resolve, user_path
+from tacit.text.corpus import is_messages
 from tacit.text.lines import Watch, nobody
 from tacit.text.pieces import MARKER
 from tacit.text.prepare import TextConfig, context, prepare, whole_corpus
@@ -39,7 +41,7 @@ def evaluate(
     run = runs.load(path)
     config, spelling, score = run.config, run.spelling, scorer(run.model, run.spelling)
     if corpus is not None and not _same(corpus, config.text.corpus):
-        people = corpus == "typists" or ".json" in Path(corpus).name  # messages, which have no protocol
+        people = corpus == "typists" or is_messages(resolve(corpus, data))  # which have no protocol
         protocol = "plain" if people else config.text.protocol
         other = dataclasses.replace(config.text, corpus=corpus, protocol=protocol)
         text = whole_corpus(other, config.typists, run.encoder, data, watch)
@@ -56,7 +58,7 @@ def _same(corpus: str, own: str) -> bool:
     """Do two names mean the same corpus? Paths may be written in several ways."""
     if corpus == own or "typists" in (corpus, own):
         return corpus == own
-    a, b = Path(corpus).expanduser(), Path(own).expanduser()
+    a, b = user_path(corpus), user_path(own)
     return a.exists() and b.exists() and a.samefile(b)
 
 
@@ -67,7 +69,7 @@ def _evaluate_file(path: Path, corpus: str | None, data: Path | None, watch: Wat
     if network8.is_network8(path):
         return _evaluate_network8(path, corpus, data, watch)
     words, model = load.read(path)
-    case: Literal["keep", "lower"] = "keep" if load.cased(words) else "lower"
+    case: Literal["keep", "lower"] = "keep" if words.cased else "lower"
     config = TextConfig(corpus=corpus, case=case)
     text = whole_corpus(config, TypistsConfig(), words, data, watch)
     return {"text": corpus, **summary(baseline.score(model, text), text)}

@@ -133,7 +133,7 @@ def _model(path: Path) -> tuple[Judged, Suggester, Literal["lower", "keep"], str
     words, model = small.to_automaton() if small else load.read(path)
     judged = measures_models.of_automaton(words, model, small, path.stat().st_size)
     runtime = "compact n-gram file" if small else "n-gram automaton in memory"
-    case: Literal["lower", "keep"] = "keep" if load.cased(words) else "lower"
+    case: Literal["lower", "keep"] = "keep" if words.cased else "lower"
     return judged, asked, case, runtime
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,7 @@ from tacit import personal_models, runs
 from tacit.commands import evaluate, personal_summary
 from tacit.commands.personal_summary import Gated
 from tacit.errors import TacitError
-from tacit.files import cannot_write, to_json, write_atomic
+from tacit.files import all_or_nothing, check_place, holds_nothing, to_json, write_atomic
 from tacit.personal import gate, strategies, sums, trial
 from tacit.personal.mixing import MIXES
 from tacit.personal.parts import PARTS
@@ -91,11 +90,9 @@ def check_out(out: Path) -> None:
         ours = json.loads(file.read_text("utf-8")).get("format") == FORMAT
     except (OSError, ValueError, AttributeError):
         ours = False
-    if not ours and out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
+    if not ours and not holds_nothing(out):
         raise TacitError(f"{out} exists and was not left by `tacit personalize`; choose another --out")
-    above = next(p for p in (out, *out.absolute().parents) if p.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise TacitError(f"cannot write {out}: {above} may not be written; choose another --out")
+    check_place(out)
 
 
 def people(
@@ -208,7 +205,7 @@ def personalize(job: Job, say: Say = lambda done, words: None) -> Personalised:
     summary = {
         "format": FORMAT,
         "run": config.name,
-        "base": personal_models._digest(run),
+        "base": runs.digest(run.path),
         "people": job.whose,
         "users": len(users),
         "left_out": sum(users.left_out[reason] for reason in REASONS[:3]),
@@ -265,28 +262,25 @@ def _others(best: Strategy, rates: tuple[float, ...]) -> list[Strategy]:
 
 
 def write(out: Path, found: Personalised, page: str) -> None:
-    """The directory: every file whole; models of an earlier call are removed first, summary.json comes last."""
-    models = out / "models"
-    try:
-        models.mkdir(parents=True, exist_ok=True)
-        for old in models.glob("*.safetensors"):
-            old.unlink()
-    except OSError as error:
-        raise cannot_write(out, error) from None
-    for stored in found.models:
-        personal_models.save(models, stored)
+    """The directory: all files or none; the models of an earlier call go when all of the new ones are there."""
     packed_sums = io.BytesIO()
     np.savez_compressed(packed_sums, **found.totals)  # type: ignore[arg-type]
-    write_atomic(out / "sums.npz", packed_sums.getvalue())
-    write_atomic(out / "report.html", page)
-    write_atomic(out / "summary.json", to_json(found.summary) + "\n")
+    with all_or_nothing(out) as folder:
+        (folder / "models").mkdir()
+        for stored in found.models:
+            personal_models.save(folder / "models", stored)
+        write_atomic(folder / "sums.npz", packed_sums.getvalue())
+        write_atomic(folder / "report.html", page)
+        write_atomic(folder / "summary.json", to_json(found.summary) + "\n")
+        for old in (out / "models").glob("*.safetensors"):
+            old.unlink()
 
 
 def known(out: Path, run: runs.Run) -> dict[str, Any] | None:
     """What an earlier call found, if it was of this very network."""
     try:
         summary = json.loads((out / "summary.json").read_text("utf-8"))
-        same = summary["format"] == FORMAT and summary["base"] == personal_models._digest(run)
+        same = summary["format"] == FORMAT and summary["base"] == runs.digest(run.path)
         return summary if same else None
     except (OSError, ValueError, LookupError, TypeError):
         return None

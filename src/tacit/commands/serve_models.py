@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -54,6 +54,7 @@ class Made(NamedTuple):
     about: str
     make: Callable[[Path], bool]  # writes a compact file; False where it cannot be made
     of: tuple[Path, ...] = ()  # files that it is made of, beside the run's network and its n-grams
+    by: str = ""  # and what else decides how
 
 
 def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
@@ -66,22 +67,25 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
             )
         facts = compact.open(path).facts
         return Found([Shown("file", str(facts.get("name") or path.stem), path.name, path.read_bytes())], [])
-    from tacit.runs import read_config
+    from tacit import runs
 
-    read_config(path)  # says so if it is no run
+    runs.read_config(path)  # says so if it is no run
     folder, network = path / "keyboard", path / "checkpoints" / "best.safetensors"
-    small = path / "ngram" / "model.tacit"
-    if not small.is_file():
+    small, distilled, problems = path / "ngram" / "model.tacit", _distilled(path), list[str]()
+    if small.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
+        problems.append("ngram/model.tacit was made of an earlier network: `tacit distill` makes it again.")
+        distilled = {}
+    if not small.is_file() or problems:
         small = _kept(folder, "federated", _digest(network), _distil(path, data, watch))
-    stored, figures = compact.open(small), _figures(path)
-    mode = read_config(path).training.mode
+    stored, figures = compact.open(small), _figures(distilled)
+    mode = runs.read_config(path).training.mode
     about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
-    found = Found([Shown("federated", "After training", about, small.read_bytes())], [])
+    found = Found([Shown("federated", "After training", about, small.read_bytes())], problems)
     every = _others(path, stored, data, figures)
     for i, wanted in enumerate(every):
         watch(f"making a model for the page: {wanted.title}", i / len(every))
         try:
-            key = _digest(network, small, *wanted.of)
+            key = _digest(network, small, *wanted.of, more=wanted.by)
             file = _kept(folder, wanted.id, key, wanted.make)
         except TacitError as error:
             found.problems.append(f"The model “{wanted.title}” could not be made: {error}.")
@@ -99,17 +103,27 @@ def _rounds(path: Path) -> str:
         return "not finished"
 
 
-def _figures(path: Path) -> dict[str, str]:
+def _distilled(path: Path) -> dict[str, Any]:
+    """What `tacit distill` left about its model."""
+    try:
+        found = json.loads((path / "ngram" / "summary.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _figures(distilled: dict[str, Any]) -> dict[str, str]:
     """What `tacit distill` measured of models like these on people they never saw, in a few words each."""
     try:
-        measured = json.loads((path / "ngram" / "summary.json").read_text("utf-8"))["models"]
-        return {name: f"; top-3 recall {figures['top3']:.1%}" for name, figures in measured.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {
+            name: f"; top-3 recall {figures['top3']:.1%}" for name, figures in distilled["models"].items()
+        }
+    except (LookupError, TypeError, AttributeError):
         return {}
 
 
-def _digest(*files: Path) -> str:
-    found = hashlib.sha256(__version__.encode())
+def _digest(*files: Path, more: str = "") -> str:
+    found = hashlib.sha256(f"{__version__} {more}".encode())
     for file in files:
         try:
             found.update(hashlib.sha256(file.read_bytes()).digest())
@@ -185,6 +199,7 @@ def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dic
                 "Kneser-Ney, other people's text",
                 "n-grams of text that is not the clients'" + figures.get("Kneser-Ney, supplement", ""),
                 _supplement(path, stored, data),
+                by=str(_distilled(path).get("supplement_corpus")),
             ),
             Made(
                 "collected",
@@ -233,13 +248,7 @@ def _supplement(path: Path, stored: compact.Compact, data: Path | None) -> Calla
         from tacit.commands.distill import words_of
 
         run = runs.load(path)
-        try:
-            summary = json.loads((path / "ngram" / "summary.json").read_text("utf-8"))
-            given = summary["supplement"]
-        except (OSError, ValueError, LookupError):
-            given = None
-        typists = run.config.text.corpus == "typists" and str(given or "").endswith("other typists")
-        beside = supplement.find(run.config, None if typists else given, data)
+        beside = supplement.find(run.config, _distilled(path).get("supplement_corpus"), data)
         if beside is None:
             return False
         words = words_of(run)
@@ -289,11 +298,14 @@ def _personal(path: Path, user: str, stored: compact.Compact) -> Callable[[Path]
         from tacit import personal_models, runs
         from tacit.ngram.approximate import approximate
         from tacit.ngram.sampling import network
+        from tacit.personal.mixing import ALONE
 
         run = runs.load(path)
         if run.spelling or stored.facts.get("cased"):
             return False
         own = personal_models.load(run, user)
+        if own.mix != ALONE:  # what the gate accepted is more than the tuned network
+            return False
         words, federated = stored.to_automaton()
         source = network(run.model, own.params)
         recast = _in_words_of(words, run)

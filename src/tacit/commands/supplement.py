@@ -60,5 +60,6 @@ def find(config: Config, given: str | None, data: Path | None) -> Supplement | N
         raise TacitError(
             f"--supplement {given} is the clients' own text, which no server has; give another corpus"
         )
-    text = dataclasses.replace(config.text, corpus=given, protocol="plain")
+    at = str(path.resolve()) if catalogue.user_path(given).exists() else given
+    text = dataclasses.replace(config.text, corpus=at, protocol="plain")
     return Supplement(given, text, config.typists, data)

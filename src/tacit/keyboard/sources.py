@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.keyboard import network8_suggest
-from tacit.ngram import automaton, load
+from tacit.ngram import automaton
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import Compact
 from tacit.ngram.compact_suggest import best
@@ -149,7 +149,7 @@ class DenseSource:
 
     @cached_property
     def cased(self) -> bool:
-        return load.cased(Vocabulary(self.words))
+        return Vocabulary(self.words).cased
 
     @cached_property
     def _bytes(self) -> list[bytes]:

@@ -163,7 +163,6 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
                 raise TacitError(
                     f"{path}, line {line}: {_show(rows.tokens[start + 1])} is not UTF-8"
                 ) from None
-            word = "<unk>" if word == "<UNK>" else word
             if word in given or word.split() != [word]:
                 fault = "stands there a second time" if word in given else "is not one word"
                 raise TacitError(f"{path}, line {line}: {word!r} {fault}; expected every word once")
@@ -171,7 +170,8 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
     for special in SPECIALS[:UNK]:
         if special not in given:
             raise TacitError(f"{path}, line {number}: expected a unigram for {special} in this section")
-    given.setdefault("<unk>", (_UNKNOWN, 0.0, 0))
+    if "<unk>" not in given:
+        given["<unk>"] = given.pop("<UNK>", (_UNKNOWN, 0.0, 0))
     if len(given) <= len(SPECIALS):
         raise TacitError(
             f"{path}, line {number}: the model is empty; expected a word beside {', '.join(SPECIALS)}"

@@ -303,4 +303,5 @@ def _kind(word: str) -> int:
         return _OPENING
     if _END_MARK.fullmatch(word):
         return _ENDING
-    return _WORD if word == SPECIALS[UNK] or _letters(word) or word[:1].isdigit() else _MARK
+    # a letter of any script: most have no capitals
+    return _WORD if word == SPECIALS[UNK] or any(map(str.isalpha, word)) or word[:1].isdigit() else _MARK

@@ -42,6 +42,12 @@ class Written(NamedTuple):
     skipped: int  # words that the format cannot hold
 
 
+def check_locale(path: Path, locale: str) -> None:
+    """Refuse what is no locale."""
+    if not _LOCALE.fullmatch(locale):
+        raise TacitError(f"{path}: locale is {locale!r}; write it like en or en_GB")
+
+
 def write(
     path: Path,
     vocabulary: Vocabulary,
@@ -66,8 +72,7 @@ def write(
             raise TacitError(
                 f"{path}: {key} is {value!r}; it must not be empty or hold any of , = : or a line end"
             )
-    if not _LOCALE.fullmatch(locale):
-        raise TacitError(f"{path}: locale is {locale!r}; write it like en or en_GB")
+    check_locale(path, locale)
     if len(vocabulary) != shape.vocabulary:
         raise TacitError(f"{path}: the model has {shape.vocabulary} words, its vocabulary {len(vocabulary)}")
     root = int(np.argmax(shape.backoff < 0))

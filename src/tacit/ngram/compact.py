@@ -55,7 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.ngram.automaton import Automaton, Ints, from_trie
-from tacit.ngram.compact_words import Words
+from tacit.ngram.compact_words import BLOCK, Words
 from tacit.ngram.trie import Trie, find
 from tacit.sections import Format, Places, fitting, map_file
 from tacit.text.vocabulary import BOS, SPECIALS, UNK, Vocabulary
@@ -233,7 +233,44 @@ def open(path: Path, verify: bool = True) -> Compact:
     """Map a file and check that it is whole; `verify` looks at every byte of it (about 1 ms for each megabyte)."""
     data, sections = map_file(path, FORM, verify)
     with fitting(path, FORM):
-        return _view(data, sections)
+        found = _view(data, sections)
+        if verify:
+            _check(found)
+        return found
+
+
+def _check(model: Compact) -> None:
+    """Whether every number leads somewhere, as the page's reader asks: a CRC tells damage, not malice."""
+
+    def must(fits: Any, what: str) -> None:
+        if not fits:
+            raise ValueError(what)
+
+    def rises(numbers: NDArray[Any]) -> bool:
+        return bool((numbers[1:] >= numbers[:-1]).all())
+
+    words, common = model.words, model.common
+    must(rises(words.starts) and len(words.starts), "'blocks' is not in order")
+    must(words.starts[-1] == len(words.text), "'blocks' does not cover the words")
+    must(len(words.starts) == -(-words.count // BLOCK) + 1, "its words are not as many as it says")
+    must((common[1:] > common[:-1]).all() and (common < len(model.p)).all(), "'common' is not in order")
+    must(rises(model.starts), "'start2' is not in order")
+    must(not np.isnan([*model.table, *model.backoff_table]).any(), "a table has what is no number")
+    for n, level in enumerate(model.levels, start=2):
+        must((level.labels < len(common)).all(), f"'label{n}' names words that are not there")
+        must(not np.isnan(level.table).any(), f"'tp{n}' has what is no number")
+        if n - 1 < len(model.levels):
+            after = len(model.levels[n - 1].labels)
+            deep, heads = _set_bits(level.deep, len(level.labels)), _set_bits(level.head, after)
+            before = np.searchsorted(deep, np.arange(0, len(level.labels), RANK))
+            must(np.array_equal(level.rank, before), f"'rank{n}' is not what 'deep{n}' says")
+            must(
+                np.array_equal(level.pick[:-1], heads[::PICK]),
+                f"'pick{n + 1}' is not what 'head{n + 1}' says",
+            )
+            must(level.pick[-1] == after, f"'pick{n + 1}' does not cover the n-grams")
+            must(len(deep) == len(heads) == len(level.backoff), f"'b{n}' does not fit its histories")
+            must(not np.isnan(level.backoff_table).any(), f"'tb{n}' has what is no number")
 
 
 def _view(data: mmap.mmap, sections: Places) -> Compact:

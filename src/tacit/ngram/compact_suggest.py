@@ -75,7 +75,8 @@ def best(
     unigrams = _unseen(model, taken, k) if everything else None
     if unigrams is None:
         codes = model.p[first:last].copy()
-        codes[model.common[taken].astype(np.int64) - first] = 0
+        read = model.common[taken].astype(np.int64) - first
+        codes[read[read >= 0]] = 0  # `</s>` and `<unk>` may be among them, and come before the first
         unigrams = [i for i, _ in _greatest(model, codes, k, first=first)]
     found += [(-(spent + float(model.table[model.p[i]])), i) for i in unigrams]
     return [(i, -cost) for cost, i in sorted(found)[:k]]

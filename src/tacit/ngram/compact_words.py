@@ -37,12 +37,12 @@ class Words:
             raise IndexError(number)
         for at, word in enumerate(self._block(number // BLOCK)):
             if at == number % BLOCK:
-                return word.decode()
+                return word.decode("utf-8", "replace")
         raise IndexError(number)
 
     def find(self, word: str) -> int:
         """The number of a word, −1 if it is not there."""
-        key = word.encode()
+        key = word.encode("utf-8", "replace")
         number = self.before(key)
         return number if number < self.count and self[number] == word else -1
 
@@ -56,7 +56,7 @@ class Words:
 
     def starting(self, prefix: str) -> tuple[int, int]:
         """The numbers of the words that begin so: from the first to the second, which is not one of them."""
-        key = prefix.encode()
+        key = prefix.encode("utf-8", "replace")
         return self.before(key), self.before(key + b"\xff")  # 255 is no byte of UTF-8
 
     def every(self) -> tuple[str, ...]:

@@ -37,7 +37,6 @@ def write(
     *,
     name: str,
     source: str = "",
-    cased: bool = False,
     hidden: Collection[str] = (),
 ) -> int:
     """Write an n-gram automaton and return the file's length; words in `hidden` are never suggested.
@@ -68,7 +67,7 @@ def write(
     facts = {
         "name": name,
         "source": source,
-        "cased": cased,
+        "cased": vocabulary.cased,
         "created_by": f"tacit {__version__}",
         "order": order,
         "ngrams": [len(level) for level in keys[1:]],

@@ -33,12 +33,3 @@ def read(path: Path) -> tuple[Vocabulary, Automaton]:
     return (
         compact.open(path).to_automaton() if is_compact(path) or path.suffix == ".tacit" else arpa.read(path)
     )
-
-
-def cased(words: Vocabulary) -> bool:
-    """Whether a model knows capitals.
-
-    >>> cased(Vocabulary(("<s>", "</s>", "<unk>", "paris"))), cased(Vocabulary(("<s>", "</s>", "<unk>", "Paris")))
-    (False, True)
-    """
-    return any(word != word.lower() for word in words.words)

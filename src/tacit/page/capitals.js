@@ -7,6 +7,7 @@
 
 const END = /^(?:\.|[!?]+)$/;
 const DIGIT = /^\p{Nd}/u;
+const LETTER = /\p{L}/u; // of any script: most have no capitals
 const LOOK_BACK = 64; // tokens; a sentence that begins with more marks than this begins with none
 
 /**
@@ -21,7 +22,7 @@ export function capitalise(word) {
 
 /** Whether a token is a word and not a mark, as `tacit.ngram.casing` tells them apart. @param {string} token */
 function isWord(token) {
-  return token === "<unk>" || token.toLowerCase() !== token.toUpperCase() || DIGIT.test(token);
+  return token === "<unk>" || LETTER.test(token) || DIGIT.test(token);
 }
 
 /**

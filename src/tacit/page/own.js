@@ -8,9 +8,9 @@ const KEY = "tacit.words";
 const LATER = 400; // milliseconds without a key until it is stored
 
 /**
- * @param {() => void} erased what to do when it is empty again
+ * @param {() => void} replaced what to do when it is another one: empty, or another tab's
  */
-export function makeOwn(erased) {
+export function makeOwn(replaced) {
   const learning = /** @type {HTMLInputElement} */ (byId("learn"));
   const inside = /** @type {HTMLDetailsElement} */ (byId("inside"));
   let cache = fromJson(recall(KEY));
@@ -20,7 +20,17 @@ export function makeOwn(erased) {
 
   function keepNow() {
     clearTimeout(waiting);
+    waiting = 0;
     stored = store(KEY, cache.entries.length ? toJson(cache) : null);
+  }
+
+  /** Take what another tab stored, or that it erased everything: an old copy must not come back. */
+  function follow(/** @type {string | null} */ json) {
+    clearTimeout(waiting);
+    waiting = 0;
+    cache = fromJson(json);
+    seen = cache.next;
+    replaced();
   }
 
   inside.addEventListener("toggle", () => showContents(cache));
@@ -34,10 +44,15 @@ export function makeOwn(erased) {
   byId("erase").addEventListener("click", () => {
     cache = makeCache();
     keepNow();
-    erased();
+    replaced();
     byId("said").textContent = "Your words are erased";
   });
-  addEventListener("pagehide", keepNow);
+  addEventListener("pagehide", () => {
+    if (waiting) keepNow();
+  });
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key === KEY || key === null) follow(newValue); // no key: all was cleared
+  });
 
   return {
     learning: () => learning.checked,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import hashlib
 import json
 import tomllib
 from pathlib import Path
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from tacit import settings
 from tacit.config import Config, from_tables
 from tacit.errors import TacitError
-from tacit.files import cannot_write, load_tree, read_lines, save_tree, write_atomic
+from tacit.files import cannot_write, holds_nothing, load_tree, read_lines, save_tree, write_atomic
 from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
 from tacit.text import pieces, vocabulary
@@ -82,7 +82,7 @@ def check(config: Config, out: Path, resume: bool) -> None:
             raise TacitError(f"{out} already holds a run; go on with --resume, or choose another --out")
         _same(read_config(out), config, out)
         return
-    if out.exists() and (not out.is_dir() or any(p.suffix != ".part" for p in out.iterdir())):
+    if not holds_nothing(out):
         raise TacitError(f"{out} exists and is no run directory; choose another --out")
 
 
@@ -111,15 +111,21 @@ def make(config: Config, out: Path) -> None:
         write_atomic(file, text)
     try:
         (out / "checkpoints").mkdir(exist_ok=True)
+        for left in (*out.glob(".*.part"), *out.glob("checkpoints/.*.part")):  # by a process that was killed
+            left.unlink()
     except OSError as error:
         raise cannot_write(out / "checkpoints", error) from None
 
 
 def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
     """What a run directory holds to make text into ids."""
-    if config.text.pieces:
-        return Spelling(pieces.load(path / "pieces.model"), vocabulary.load(path / "words.txt"))
-    return vocabulary.load(path / "vocabulary.txt")
+    words = vocabulary.load(path / "vocabulary.txt")
+    if not config.text.pieces:
+        return words
+    found = pieces.load(path / "pieces.model")
+    if found.vocabulary != words:
+        raise TacitError(f"{path / 'pieces.model'}: its pieces are not those of vocabulary.txt; restore it")
+    return Spelling(found, vocabulary.load(path / "words.txt"))
 
 
 def has_words(path: Path) -> bool:
@@ -131,22 +137,21 @@ def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> Non
     """Store the words of a run; vocabulary.txt is the last: with it, all of them are there."""
     if spelling:
         write_atomic(path / "pieces.model", spelling.pieces.proto)
-        _write_vocabulary(spelling.words, path / "words.txt")
-    _write_vocabulary(words, path / "vocabulary.txt")
-
-
-def _write_vocabulary(words: Vocabulary, path: Path) -> None:
-    try:
-        words.save(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            path.with_name(path.name + ".part").unlink()
-        raise cannot_write(path, error) from None
+        spelling.words.save(path / "words.txt")
+    words.save(path / "vocabulary.txt")
 
 
 def read_best(path: Path, like: Params) -> Params:
     """The model of the best round."""
     return load_tree(path / BEST, like)[0]
+
+
+def digest(path: Path) -> str:
+    """Which network a run has: what is made of it keeps this, and is known by it."""
+    try:
+        return hashlib.sha256((path / BEST).read_bytes()).hexdigest()
+    except OSError as error:
+        raise TacitError(f"{path / BEST}: cannot be read ({error.strerror}); train the run first") from None
 
 
 def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None:

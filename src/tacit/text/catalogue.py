@@ -57,9 +57,17 @@ def data_directory(given: Path | None = None) -> Path:
     return given or Path(os.environ.get("TACIT_DATA") or Path.home() / ".cache" / "tacit")
 
 
+def user_path(given: str) -> Path:
+    """A path as a person writes it; a `~` that means nobody is a character like others."""
+    try:
+        return Path(given).expanduser()
+    except RuntimeError:
+        return Path(given)
+
+
 def resolve(name_or_path: str, data_dir: Path | None = None) -> Path:
     """The path meant by a path or by a known name looked up in the data directory."""
-    path = Path(name_or_path).expanduser()
+    path = user_path(name_or_path)
     if path.exists():
         return path
     if all(entry.name != name_or_path for entry in ENTRIES):

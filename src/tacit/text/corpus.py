@@ -155,12 +155,9 @@ def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus |
             for s in ("train", "valid", "test")
         )
         return SplitCorpus(*parts)
-    suffixes = [s for s in path.suffixes if s != ".gz"]
-    kind = suffixes[-1].lower() if suffixes else ""
+    kind = _kind(path)
     name = path.name.removesuffix(".gz").removesuffix(kind)
-    if kind in (".jsonl", ".json", ".ndjson") or (
-        kind not in (".txt", ".tokens", ".tsv") and first_line(path).lstrip().startswith("{")
-    ):
+    if is_messages(path):
         if protocol != "plain":
             raise TacitError(
                 f"{path}: the {protocol} protocol is for plain text; leave text.protocol at 'plain'"
@@ -169,13 +166,26 @@ def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus |
     return _read_text(path, name, protocol, kind == ".tokens", watch)
 
 
+def is_messages(path: Path) -> bool:
+    """Whether a file holds people's messages as JSON lines, and not plain text."""
+    kind = _kind(path)
+    if path.is_dir() or kind in (".txt", ".tokens", ".tsv"):
+        return False
+    return kind in (".jsonl", ".json", ".ndjson") or first_line(path).lstrip().startswith("{")
+
+
+def _kind(path: Path) -> str:
+    """What the name says a file is: its last suffix, but for .gz."""
+    return next((suffix.lower() for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
+
+
 def from_messages(name: str, messages: dict[str, list[str]], pretokenized: bool = False) -> Corpus:
     """A corpus from texts already at hand, person by person and oldest first."""
     return _collect(Path(name), name, [from_texts(messages)], pretokenized)
 
 
 def _read_text(path: Path, name: str, protocol: str, pretokenized: bool, watch: Watch) -> Corpus:
-    last_column, fedatt = path.name.removesuffix(".gz").endswith(".tsv"), protocol == "fedatt"
+    last_column, fedatt = _kind(path) == ".tsv", protocol == "fedatt"
     work = partial(text_records, last_column=last_column, fedatt=fedatt)
     advice = ", only blank lines; give a file with one sentence a line"
     return _read(path, name, work, advice, watch, pretokenized or fedatt)

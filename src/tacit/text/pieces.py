@@ -194,7 +194,7 @@ def read_counts(path: Path) -> dict[str, float]:
     """A table of counts, `word<TAB>count` a line; lines that begin with `#` and a tab-less rest are comments."""
     counts: dict[str, float] = {}
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise TacitError(f"{path}: cannot read these counts ({reason})") from None
@@ -212,11 +212,14 @@ def read_counts(path: Path) -> dict[str, float]:
 def load(path: Path) -> Pieces:
     """Read an inventory's `.model` file."""
     try:
-        found = Pieces(path.read_bytes())
+        data = path.read_bytes()
+        if not data:
+            raise RuntimeError("empty")
+        found = Pieces(data)
         words = found.vocabulary.words
     except OSError as error:
         raise TacitError(f"{path}: cannot read this inventory of pieces ({error.strerror})") from None
-    except RuntimeError:
+    except (RuntimeError, UnicodeDecodeError):
         raise TacitError(f"{path}: not an inventory of pieces, or a damaged one; make it again") from None
     if words[: len(SPECIALS)] != SPECIALS or any(w.startswith(MARKER) and w != MARKER for w in words):
         raise TacitError(

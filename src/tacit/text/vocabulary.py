@@ -67,13 +67,21 @@ class Vocabulary:
                 words.append(self.words[i])
         return words
 
+    @property
+    def cased(self) -> bool:
+        """Whether some word has a capital.
+
+        >>> Vocabulary((*SPECIALS, "paris")).cased, Vocabulary((*SPECIALS, "Paris")).cased
+        (False, True)
+        """
+        return any(word != word.lower() for word in self.words)
+
     def save(self, path: Path) -> None:
         """Write the file this module's first lines describe; it is replaced whole or not at all."""
-        part = path.with_name(path.name + ".part")
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(f"# tacit vocabulary {_VERSION}, {len(self.words)} words\n")
-            file.writelines(f"{word}\n" for word in self.words)
-        part.replace(path)
+        from tacit.files import write_atomic  # which loads JAX
+
+        head = f"# tacit vocabulary {_VERSION}, {len(self.words)} words"
+        write_atomic(path, "\n".join([head, *self.words]) + "\n")
 
 
 def build(counts: Mapping[str, int], size: int) -> Vocabulary:
