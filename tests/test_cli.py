@@ -13,6 +13,7 @@ import pytest
 
 import tacit as package
 from commands import TINY, WORDS, Commands, Processes, Trained, sets, stub, tree, write_corpus
+from tacit import cli
 from tacit.commands import bench
 from tacit.text.catalogue import entries
 
@@ -255,6 +256,17 @@ def test_ctrl_c_in_the_middle_of_a_round_is_one_line(tmp_path: Path, process: Pr
     _, err = started.communicate(timeout=60)
     assert started.returncode == 2, (started.returncode, err)
     assert err.strip().splitlines()[-1].startswith("tacit: interrupted") and "Traceback" not in err
+
+
+def test_an_interrupted_process_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise cli.Interrupted(2)
+
+    ended: list[int] = []
+    monkeypatch.setattr(cli, "main", interrupted)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    cli.program()
+    assert ended == [2]
 
 
 def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:

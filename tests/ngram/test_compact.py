@@ -178,9 +178,12 @@ def test_few_favourites_suffice(tmp_path: Path, seed: int, favourites: int) -> N
         patch.setattr(compact_suggest, "_FIRST", 1)
         small = saved(tmp_path, model, v)
         for body in sentences(seed + 1, 8, 40):
-            state = small.state_after([v.words[i] for i in body if i > 2])
+            context = [v.words[i] for i in body if i > 2]
+            state = small.state_after(context)
             for k in (1, 3, 8, 40):
                 assert best(small, state, k) == brute(small, state, list(range(40)), k)
+                wanted = [small.word(i) for i, _ in brute(small, state, list(range(3, 40)), k)]
+                assert [word for word, _ in next_words(small, context, k)] == wanted
 
 
 def test_ties_go_to_the_lower_id(tmp_path: Path) -> None:
