@@ -260,9 +260,9 @@ def restore(caser: Caser, sentences: Sentences) -> list[list[str]]:
 
 
 def accuracy(truth: Sentences, found: Sentences) -> float:
-    """The share of words, of those with a letter, that are written as in the truth."""
+    """The share of words, of those that have capitals, that are written as in the truth."""
     right = [
-        a == b for s, t in zip(truth, found, strict=True) for a, b in zip(s, t, strict=True) if _letters(a)
+        a == b for s, t in zip(truth, found, strict=True) for a, b in zip(s, t, strict=True) if _has_case(a)
     ]
     return sum(right) / max(1, len(right))
 
@@ -294,7 +294,7 @@ def _commonest(group: Ints, count: Ints, groups: int) -> Ints:
     return found
 
 
-def _letters(word: str) -> bool:
+def _has_case(word: str) -> bool:
     return word.lower() != word.upper()
 
 

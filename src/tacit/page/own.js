@@ -25,7 +25,7 @@ export function makeOwn(replaced) {
   }
 
   /** Take what another tab stored, or that it erased everything: an old copy must not come back. */
-  function follow(/** @type {string | null} */ json) {
+  function adopt(/** @type {string | null} */ json) {
     clearTimeout(waiting);
     waiting = 0;
     cache = fromJson(json);
@@ -51,7 +51,7 @@ export function makeOwn(replaced) {
     if (waiting) keepNow();
   });
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === KEY || key === null) follow(newValue); // no key: all was cleared
+    if (key === KEY || key === null) adopt(newValue); // no key: all was cleared
   });
 
   return {
