@@ -1,16 +1,10 @@
-"""Reading a file block by block, in flat arrays, gives what reading it all at once would; in bounded memory."""
+"""Reading a file block by block, in flat arrays, gives what reading it all at once would."""
 
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
-import subprocess
-import sys
-import textwrap
-import time
-import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,18 +19,12 @@ from hypothesis import strategies as st
 
 from commands import file_size_limit
 from tacit.errors import TacitError
-from tacit.federated.aggregation import AggregationConfig
-from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
-from tacit.federated.sampling import SamplingConfig
-from tacit.federated.server import ServerConfig
-from tacit.text import corpus, encode, flat, lines, parallel, spill, wire
-from tacit.text.lazy import LazyText
-from tacit.text.packed import ClientText, Packed
+from tacit.text import corpus, encode, flat, lines, spill
+from tacit.text.packed import Packed
 from tacit.text.prepare import PartitionConfig, Prepared, TextConfig, prepare
 from tacit.text.tokens import tokenize
-from tacit.text.typists import Typists, TypistsConfig
-from tacit.text.vocabulary import SPECIALS, Vocabulary, build
+from tacit.text.typists import TypistsConfig
+from tacit.text.vocabulary import Vocabulary, build
 
 NOBODY = TypistsConfig()
 
@@ -262,169 +250,3 @@ def test_how_far_it_is_is_told(tmp_path: Path) -> None:
     for what in ("reading", "splitting into words"):
         shares = [share for w, share in told if w == what]
         assert len(shares) > 20 and shares == sorted(shares) and shares[-1] == 1.0, what
-
-
-# Helpers.
-
-
-def test_what_goes_through_a_pipe_comes_out_again() -> None:
-    sent = [
-        None, True, -3, 0.5, "ü\ud800", b"\x00\xff", [], (), ["a", "b"], [1, ["c"], (None,)], Path("a/b"),
-        np.zeros((0, 3), np.int32), np.arange(6, dtype=">i2").reshape(2, 3).T, np.array(["ab", "c"]), np.float32(2.5),
-        partial(pow, 3), abs, corpus.from_messages("demo", {"ana": ["hi", "yes"]}), Typists(TypistsConfig(users=3)),
-        TacitError("no"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
-    ]  # fmt: skip
-    pipe = io.BytesIO()
-    for value in sent:
-        wire.dump(value, pipe)
-    pipe.seek(0)
-    for value in sent:
-        got = wire.load(pipe)
-        if isinstance(value, np.ndarray):
-            assert got.dtype == value.dtype and got.flags.writeable
-            np.testing.assert_array_equal(got, value)
-        elif isinstance(value, partial):
-            assert got(2) == 9
-        elif isinstance(value, BaseException):
-            assert type(got) is type(value) and got.args == value.args
-        elif hasattr(value, "messages"):
-            assert type(got) is type(value) and [m.text for m in got.messages(0)] == [
-                m.text for m in value.messages(0)
-            ]
-        else:
-            assert (got == value and type(got) is type(value)) or isinstance(value, np.generic)
-    with pytest.raises(EOFError):
-        wire.load(pipe)
-    for value in (["x" * 50], [b"x" * 50]):  # in the middle of an answer
-        with pytest.raises(EOFError):
-            wire.load(_cut(value))
-
-
-def _cut(value: object) -> io.BytesIO:
-    pipe = io.BytesIO()
-    wire.dump(value, pipe)
-    return io.BytesIO(pipe.getvalue()[:-1])
-
-
-def test_answers_come_in_order_and_errors_in_their_turn() -> None:
-    def blocks() -> Iterator[Any]:
-        yield from range(20)
-        raise TacitError("the blocks ended badly")
-
-    found = []
-    with pytest.raises(TacitError, match="ended badly"):
-        for answer in parallel.in_order(partial(pow, 3), blocks(), helpers=2):
-            found.append(answer)
-    assert found == [3**n for n in range(20)]
-    with pytest.raises(TypeError):  # the work's own error, from another process
-        list(parallel.in_order(partial(pow, 3), [1, "two", 3], helpers=2))
-
-
-def children() -> set[str]:
-    return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-def test_helpers_end_with_the_work() -> None:
-    before = children()
-    answers = parallel.in_order(abs, iter(range(10**9)), helpers=2)  # never all of them
-    assert [next(answers) for _ in range(3)] == [0, 1, 2]
-    assert len(children() - before) == 2
-    answers.close()
-    assert children() <= before
-    answers = parallel.in_order(time.sleep, [60, 60], helpers=2)
-    with (
-        pytest.MonkeyPatch.context() as patch
-    ):  # a helper that is killed, as one that takes too much memory is
-        kill = parallel._Helper.ask
-        patch.setattr(
-            parallel._Helper, "ask", lambda self, block: (self._process.kill(), kill(self, block))[1]
-        )
-        with pytest.raises(TacitError, match="was ended"):
-            next(answers)
-    assert children() <= before
-
-
-# Memory.
-
-READS = """
-    import sys, tracemalloc
-    from pathlib import Path
-    from tacit.text import corpus, encode, flat, lines, spill
-    from tacit.text.prepare import PartitionConfig, TextConfig, prepare
-    from tacit.text.typists import TypistsConfig
-
-    corpus.cores = encode.cores = lambda: 1  # what helpers hold would not be counted
-    spill._IN_MEMORY, encode._TOGETHER, flat.AT_ONCE = 1 << 18, 1 << 12, 1 << 14
-    corpus.blocks = lambda path, watch: lines.blocks(path, watch, 1 << 18)
-    tracemalloc.start()
-    ready = prepare(TextConfig(corpus=sys.argv[1], vocabulary=0), PartitionConfig(), TypistsConfig(), 0)
-    texts = (ready.clients, ready.valid, ready.test, ready.seen)
-    peak = tracemalloc.get_traced_memory()[1]
-    print(peak, sum(a.nbytes for t in texts for a in (t.tokens, t.offsets, t.owners)))
-"""
-KEEPS = """
-    import json, sys, tracemalloc
-
-    tracemalloc.start()
-    kept = [json.loads(line) for line in open(sys.argv[1])]
-    print(tracemalloc.get_traced_memory()[1], 0)
-"""
-
-
-def peak(script: str, path: Path) -> tuple[int, int]:
-    """The most that Python and numpy had allocated, and the bytes of the packed arrays."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), str(path)], stdout=subprocess.PIPE, check=True
-    )
-    a, b = done.stdout.split()
-    return int(a), int(b)
-
-
-def test_memory_grows_by_the_packed_arrays_and_little_more(tmp_path: Path) -> None:
-    few, many = 15_000, 75_000
-    some = rows_of(500, few)
-    files = {n: tmp_path / f"{n}.jsonl" for n in (few, many)}
-    for n, path in files.items():
-        path.write_text("\n".join(some * (n // few)))
-    (low, low_packed), (high, high_packed) = (peak(READS, files[n]) for n in (few, many))
-    a_message, a_packed_one = (high - low) / (many - few), (high_packed - low_packed) / (many - few)
-    assert 30 < a_packed_one < 60
-    assert a_message < 2.5 * a_packed_one, a_message  # bytes
-    # the same measure tells a program apart that keeps the messages
-    (low, _), (high, _) = (peak(KEEPS, files[n]) for n in (few, many))
-    assert (high - low) / (many - few) > 450
-
-
-def packed_people(people: int) -> Packed:
-    offsets = np.arange(people * 6 + 1) * 9
-    tokens = np.full(offsets[-1], 5, np.int32)
-    tokens[offsets[:-1]], tokens[offsets[1:] - 1] = 0, 1
-    return Packed(tokens, offsets, np.arange(people + 1) * 6, tuple(map(str, range(people))))
-
-
-def lazy_people(people: int) -> LazyText:
-    everybody = Typists(TypistsConfig(users=people, messages=3, quantity_skew=0.0))
-    who, sizes = np.arange(people), everybody.sizes()
-    return LazyText(everybody, who, sizes, sizes - 1, Vocabulary((*SPECIALS, "the", "you")), True, 10)
-
-
-@pytest.mark.parametrize(
-    ("make", "few", "many"), [(packed_people, 1000, 100_000), (lazy_people, 1000, 100_000)]
-)
-def test_a_round_s_memory_does_not_know_the_population(make: Any, few: int, many: int) -> None:
-    algorithm = Algorithm(ClientConfig(), AggregationConfig(), ServerConfig(), SamplingConfig(clients=40))
-
-    def a_round(clients: ClientText) -> int:
-        shape = text_grid(clients, algorithm.client)
-        assert shape is not None
-        text_cohort(clients, algorithm, 0, 0, shape)  # what is kept from round to round is there
-        tracemalloc.start()
-        cohort = text_cohort(clients, algorithm, 0, 1, shape)
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert len(cohort.ids) == 40
-        return found
-
-    low, high = a_round(make(few)), a_round(make(many))
-    assert high < low + many * 8 / 2  # not even half an array of the population
