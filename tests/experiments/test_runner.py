@@ -166,6 +166,8 @@ def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
     assert [v.found for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.OTHER]
     mixed = {**rows, "high": {**rows["high"], "values": {"w": [2.0, 0.5]}}}
     assert [v.found for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
+    one = {label: {**row, "values": {"w": row["values"]["w"][:1]}} for label, row in rows.items()}
+    assert [v.found for v in claims.check(ENTRY, one)][:2] == [claims.FEW] * 2  # the entry asks for two
     never = {**rows, "high": {**rows["high"], "values": {"w": [None, None]}}}
     assert [v.found for v in claims.check(ENTRY, never)] == [claims.SAME, claims.OTHER, claims.OTHER]
 
@@ -183,7 +185,7 @@ def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
 def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):
     text = _text().replace('label = "w"', f'label = "w"\nbetter = "{better}"')
     claim = f'[[claims]]\nsays = "s"\nmetric = "w"\norder = ["low", "high"]\nby = {by}\n'
-    rows = {name: {"values": {"w": [v]}} for name, v in (("low", 101.0), ("high", 100.0))}
+    rows = {name: {"values": {"w": [v] * 3}} for name, v in (("low", 101.0), ("high", 100.0))}
     assert claims.check(parse("made", text + claim), rows)[0].found == found
 
 

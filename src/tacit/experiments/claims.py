@@ -1,7 +1,8 @@
 """What a paper says, checked against what was measured: the same direction, the other one, or no clear difference.
 
 An order of rows holds where it holds for every seed; it is the other way round where that holds for every seed; in
-between there is no clear difference. A row that never reached its target is worse than any that did.
+between there is no clear difference. With fewer seeds than the entry asks for nothing is said of an order. A row that
+never reached its target is worse than any that did.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import Any, NamedTuple
 from tacit.experiments.entry import Claim, Entry
 from tacit.experiments.results import figure
 
-SAME, OTHER, UNCLEAR, OPEN = "yes", "no", "no clear difference", "not run"
+SAME, OTHER, UNCLEAR, OPEN, FEW = "yes", "no", "no clear difference", "not run", "too few seeds"
 
 
 class Verdict(NamedTuple):
     """How a claim fared."""
 
     claim: Claim
-    found: str  # one of the four
+    found: str  # one of the five
     figures: str  # the means it rests on
 
 
@@ -38,6 +39,8 @@ def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) ->
     values = [rows[label]["values"].get(claim.metric, []) for label in labels]
     seeds = min(len(v) for v in values)
     figures = " · ".join(figure(v, metric.shown, around=False) for v in values)
+    if claim.order and seeds < entry.seeds:
+        return Verdict(claim, FEW, figures)
     if claim.order:
         return Verdict(claim, _ordered(values, metric.better == "low", seeds, claim.by), figures)
     return Verdict(claim, _within(values[0], claim, metric.better == "low"), figures)

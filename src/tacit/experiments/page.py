@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ Made by `tacit reproduce report` from `results/*.json`; nothing here is typed by
 figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
 `src/tacit/experiments/entries/NAME.toml`. Measured values are means over seeds ± their standard deviation; a dash is
 what was not published, or a target that no run reached. An order of rows is found ("yes") or contradicted ("no")
-only where every seed says so; what is marked (ours) no paper says. Times are sums over runs, several of which may
+only where every seed says so, three at least; what is marked (ours) no paper says. Times are sums over runs, several of which may
 have shared the machine. What the papers print wrongly stands in [errata.md](errata.md).
 
 ```
@@ -120,14 +121,15 @@ def _picture(entry: Entry, number: int) -> str:
 def _summary(folder: Path) -> str:
     """What was found of all claims, in one table."""
     lines = [
-        "| experiment | claims found | contradicted | no clear difference | not run |",
+        "| experiment | claims found | contradicted | no clear difference | not run, or with too few seeds |",
         "|---|---|---|---|---|",
     ]
     for entry in entries():
         found = [v.found for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
         if found:
-            kinds = (claims.SAME, claims.OTHER, claims.UNCLEAR, claims.OPEN)
-            counts = " | ".join(str(found.count(kind) or "") for kind in kinds)
+            known = [str(found.count(kind) or "") for kind in (claims.SAME, claims.OTHER, claims.UNCLEAR)]
+            left = str(found.count(claims.OPEN) + found.count(claims.FEW) or "")
+            counts = " | ".join([*known, left])
             lines.append(f"| [{entry.name}](#{entry.name}) | {counts} |")
     return "\n".join(lines) + "\n"
 
@@ -161,13 +163,18 @@ def _part(entry: Entry, rows: Rows) -> str:
 def _provenance(entry: Entry, rows: Rows) -> str:
     machines = sorted({f"{row['machine']}, {row['date']}" for row in rows.values()})
     seeds = sorted({len(row["seeds"]) for row in rows.values()})
-    seconds = sum(sum(row["seconds"]) for row in rows.values())
+    seconds = sum(sum(row["seconds"]) for row in rows.values() if "from" not in row)
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
     left = len(entry.rows) - len(rows)
     rest = f"; {left} of {len(entry.rows)} rows not run (all take {entry.takes})" if left else ""
     plural = "" if many == "1" else "s"
-    return f"Measured with {many} seed{plural} on {'; '.join(machines)}, in {took}{rest}. Configuration {entry.hash()}."
+    lent = Counter(row["from"][0] for row in rows.values() if "from" in row)
+    also = "".join(f" Runs shared with {name}: {n}." for name, n in lent.items())
+    where = "; ".join(machines)
+    return (
+        f"Measured with {many} seed{plural} on {where}, in {took}{rest}.{also} Configuration {entry.hash()}."
+    )
 
 
 def _claims(verdicts: Sequence[claims.Verdict]) -> str:

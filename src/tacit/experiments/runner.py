@@ -2,7 +2,8 @@
 
 A killed sweep goes on where it was: what is done lies in `.parts`, named by the hash of its settings and its
 seed, so a row that was changed in the meantime is measured again and the others are not. Rows that stand in the
-results file with their present settings are not measured again either, unless that is asked for.
+results file with their present settings are not measured again either, nor runs that another entry has made
+already (no noise at all is a row of the table before), unless that is asked for.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from tacit.errors import TacitError
-from tacit.experiments.entry import Entry, Row, Settings
+from tacit.experiments.entry import Entry, Row, Settings, entries
 from tacit.experiments.results import Measured, cell, measured, row_of, write
 from tacit.files import cannot_write, to_json, write_atomic
 
@@ -41,13 +43,16 @@ def nobody(done: int, words: str) -> None:
     """Nobody follows."""
 
 
-def measure_of(kind: str) -> Measure:
-    """The function that measures a row: `measure` of the module of that name."""
+def _module(kind: str) -> ModuleType:
     try:
-        module = importlib.import_module(f"tacit.experiments.kinds.{kind}")
+        return importlib.import_module(f"tacit.experiments.kinds.{kind}")
     except ModuleNotFoundError:
         raise TacitError(f"no kind of experiment '{kind}'; see tacit.experiments.kinds") from None
-    return module.measure
+
+
+def measure_of(kind: str) -> Measure:
+    """The function that measures a row: `measure` of the module of that name."""
+    return _module(kind).measure
 
 
 def run(
@@ -67,9 +72,12 @@ def run(
     numbers = list(range(entry.seeds if seeds is None else seeds))
     known = {} if again else measured(entry, out)
     rows = [r for r in chosen(entry, only) if len(known.get(r.label, {}).get("seeds", ())) < len(numbers)]
+    lent = {} if again else {r.label: borrowed(entry, r, numbers, out) for r in rows}
+    taken = [found for found in lent.values() if found]
+    rows = [r for r in rows if not lent.get(r.label)]
     parts = _parts(out) / entry.name
     found = _cells(entry, rows, numbers, data, parts, follow, time.monotonic() + 60 * minutes)
-    result = write(entry, found, out / f"{entry.name}.json")
+    result = write(entry, [*taken, *found], out / f"{entry.name}.json")
     for row in rows:
         if any(row.label == done["label"] for done in found):
             for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
@@ -77,6 +85,25 @@ def run(
     if not any(parts.glob("*-*.json")):
         shutil.rmtree(parts, ignore_errors=True)
     return result
+
+
+def borrowed(entry: Entry, row: Row, seeds: Sequence[int], folder: Path) -> dict[str, Any] | None:
+    """A row that another entry has measured with these seeds, where its kind (`borrow`) knows it for the same run."""
+    borrow = getattr(_module(entry.kind), "borrow", None)
+    if borrow is None:
+        return None
+    for other in entries():
+        if other.kind != entry.kind or other.name == entry.name:
+            continue
+        for label, found in measured(other, folder).items():
+            if found["seeds"] == list(seeds) and (values := borrow(row.settings, found)):
+                own = {
+                    "label": row.label,
+                    "configuration": row.hash(entry.kind),
+                    "settings": dict(row.settings),
+                }
+                return {**found, **own, "values": values, "from": found.get("from", [other.name, label])}
+    return None
 
 
 def run_quickly(

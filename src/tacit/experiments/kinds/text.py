@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from tacit import runs
@@ -26,11 +27,36 @@ OWN = ("preset", "target", "target_top1", "transposed", "stand_in", "corpus", "m
 
 def config_of(settings: Settings, seed: int, place: Place) -> Config:
     """The configuration of a row; a known corpus is looked for before anything else is done."""
-    given = {k: v for k, v in settings.items() if k not in OWN} | {"seed": seed}
-    corpus = given.get("text.corpus", "typists")
+    corpus = settings.get("text.corpus", "typists")
     if corpus != "typists" and "/" not in corpus:
         locate(corpus, place.data)
+    return _resolved(settings, seed)
+
+
+def _resolved(settings: Settings, seed: int) -> Config:
+    given = {k: v for k, v in settings.items() if k not in OWN} | {"seed": seed}
     return resolve(settings["preset"], [f"{k}={json.dumps(v)}" for k, v in given.items()])
+
+
+def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
+    """The values that a measured row of another table gives for these settings, if its training was the same.
+
+    Then two tables differ only in what they ask of it: a target is looked for again in the curve, but the
+    transposed score must have been taken.
+    """
+    if _resolved(settings, 0) != _resolved(row["settings"], 0) or not row["curves"]:
+        return None
+    values = {k: v for k, v in row["values"].items() if k != "transposed" or settings.get("transposed")}
+    if settings.get("transposed") and "transposed" not in values:
+        return None
+    lines = [
+        [
+            {"round": x, "valid_perplexity": p, "valid_top1": t}
+            for x, p, t in zip(a["x"], a["y"], b["y"], strict=True)
+        ]
+        for a, b in zip(row["curves"]["perplexity"], row["curves"]["top1"], strict=True)
+    ]
+    return {**values, "rounds": [reached(seed, settings) for seed in lines]}
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:

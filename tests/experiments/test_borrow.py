@@ -1,0 +1,89 @@
+"""A run that one table has made is not made again for another; what the other asks of it is looked up anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.experiments import page, runner
+from tacit.experiments.entry import find
+from tacit.experiments.kinds.text import borrow
+from tacit.experiments.results import Measured, cell, measured, row_of, write
+
+SOURCE, LABEL = "table-2", "PTB, FedAvg, C 0.1"
+
+
+def made(name=SOURCE, label=LABEL, seeds=3, values=None):
+    """A row of results as a run would have left it."""
+    entry = find(name)
+    curves = {"perplexity": ([5, 10, 15], [400.0, 290.0, 310.0]), "top1": ([5, 10, 15], [0.1, 0.2, 0.15])}
+    cells = [
+        cell(Measured(values or {"perplexity": 230.0 + s, "transposed": 9.0, "rounds": None}, curves), 60.0)
+        for s in range(seeds)
+    ]
+    return row_of(entry.row(label), entry.kind, list(range(seeds)), cells)
+
+
+@pytest.fixture
+def results(tmp_path):
+    write(find(SOURCE), [made()], tmp_path / f"{SOURCE}.json")
+    return tmp_path
+
+
+def test_no_noise_is_a_row_of_the_table_before(results):
+    noise = find("noise")
+    found = runner.run(noise, results, only="PTB, FedAvg", minutes=0)  # no time to measure anything
+    assert [row["label"] for row in found["rows"]] == ["PTB, FedAvg, β 0"]
+    row = found["rows"][0]
+    assert row["from"] == [SOURCE, LABEL]
+    assert row["values"] == {"perplexity": [230.0, 231.0, 232.0], "rounds": [None] * 3}  # and no other score
+    assert row["configuration"] == noise.row("PTB, FedAvg, β 0").hash("text")
+    kept = measured(noise, results)
+    assert "Runs shared with table-2: 1." in page._provenance(noise, kept)
+    assert "in 0 s" in page._provenance(noise, kept)  # its time was counted there
+
+
+def test_a_row_that_was_lent_says_where_it_was_measured_first(results):
+    """small, tied of the table of sizes is the same run on WikiText-2."""
+    first = made(label="WikiText-2, FedAvg, C 0.1")
+    write(find(SOURCE), [first], results / f"{SOURCE}.json")
+    for name, label in (("noise", "WikiText-2, FedAvg, β 0"), ("model-size", "small, tied, FedAvg")):
+        found = runner.run(find(name), results, only=label, minutes=0)
+        lent = {row["label"]: row["from"] for row in found["rows"]}
+        assert lent[label] == [SOURCE, "WikiText-2, FedAvg, C 0.1"]
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_other_seeds_are_not_borrowed(results, seeds):
+    entry = find("noise")
+    assert runner.borrowed(entry, entry.row("PTB, FedAvg, β 0"), range(seeds), results) is None
+
+
+@pytest.mark.parametrize("label", ["PTB, FedAvg, β 0.01", "PTB, FedAtt, β 0", "WikiText-2, FedAvg, β 0"])
+def test_another_run_is_not_borrowed(results, label):
+    entry = find("noise")
+    assert runner.borrowed(entry, entry.row(label), range(3), results) is None
+
+
+def test_asked_for_again_nothing_is_borrowed(results, monkeypatch):
+    def measure(settings, seed, place):
+        return Measured({"perplexity": 1.0})
+
+    monkeypatch.setattr(runner, "measure_of", lambda kind: measure)
+    found = runner.run(find("noise"), results, only="PTB, FedAvg, β 0.001", again=True)
+    assert "from" not in found["rows"][0]
+
+
+def test_targets_are_looked_for_in_the_curve():
+    settings = find(SOURCE).row(LABEL).settings
+    assert borrow({**settings, "target": 300.0}, made())["rounds"] == [10.0] * 3
+    assert borrow({**settings, "target": 250.0}, made())["rounds"] == [None] * 3
+    assert borrow({**settings, "target_top1": 0.15}, made())["rounds"] == [10.0] * 3
+
+
+def test_a_score_that_was_not_taken_cannot_be_borrowed():
+    settings = find(SOURCE).row(LABEL).settings
+    without = made(values={"perplexity": 230.0, "rounds": None})
+    assert borrow(settings, without) is None  # table-2 wants the transposed score
+    plain = {k: v for k, v in settings.items() if k != "transposed"}
+    assert borrow(plain, without)["perplexity"] == [230.0] * 3
+    assert borrow(plain, {**without, "curves": {}}) is None  # a run that diverged left none

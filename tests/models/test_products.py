@@ -1,0 +1,49 @@
+"""Products in bfloat16 round their factors and nothing else, forward and backward."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tacit.models.base import ModelConfig, product
+
+COARSE, FINE = product(ModelConfig(precision="bfloat16")), product(ModelConfig())
+SHAPES = {"rows": ((6, 5), (5, 4)), "batch of rows": ((2, 3, 5), (5, 4)), "groups": ((2, 6, 5), (2, 5, 4))}
+
+
+def rounded(a):
+    return a.astype(ml_dtypes.bfloat16).astype(np.float64)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_gradients_are_products_of_rounded_factors_in_full(name):
+    draw = np.random.default_rng(0)
+    x, w = (draw.normal(size=shape).astype(np.float32) for shape in SHAPES[name])
+    g = draw.normal(size=(*x.shape[:-1], w.shape[-1])).astype(np.float32)
+    value, pull = jax.vjp(COARSE, jnp.asarray(x), jnp.asarray(w))
+    dx, dw = pull(jnp.asarray(g))
+    outer = {(2, 2): "ri,ro->io", (3, 2): "bri,bro->io", (3, 3): "gri,gro->gio"}[x.ndim, w.ndim]
+    expected = (
+        rounded(x) @ rounded(w),
+        rounded(g) @ np.swapaxes(rounded(w), -1, -2),
+        np.einsum(outer, rounded(x), rounded(g)),
+    )
+    for ours, theirs in zip((value, dx, dw), expected, strict=True):
+        assert ours.dtype == jnp.float32
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    assert not np.array_equal(dw, dw.astype(jnp.bfloat16))  # the sum itself is not rounded
+
+
+def test_both_precisions_have_gradients_that_agree_roughly_but_not_exactly():
+    draw = np.random.default_rng(1)
+    x, w = (jnp.asarray(draw.normal(size=shape), jnp.float32) for shape in SHAPES["rows"])
+
+    def gradients(dot):
+        return jax.grad(lambda x, w: jnp.sum(jnp.sin(dot(x, w))), (0, 1))(x, w)
+
+    for rough, fine in zip(gradients(COARSE), gradients(FINE), strict=True):
+        difference = float(jnp.abs(rough - fine).max())
+        assert 0 < difference < 0.05 * float(jnp.abs(fine).max())
