@@ -125,6 +125,19 @@ def test_what_is_added_stands_on_the_page(tool, tmp_path: Path, monkeypatch: pyt
         assert page.read_text("utf-8") == expected
 
 
+def test_tables_that_stand_alone_are_replaced(tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    measured = tool("measured")
+    for folder in ("docs", "benchmarks/results"):
+        shutil.copytree(folder, tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    rows = [{"what": "as here", "pieces": 1.25, "log_p": -6.5}]
+    Path("line.json").write_text(json.dumps({"command": "c", "rows": rows}), "utf-8")
+    monkeypatch.setattr(sys, "argv", ["measured.py", "add-inventory", "line.json", "--date", "d"])
+    measured.main()
+    block = Path("docs/ngram.md").read_text("utf-8").split("<!-- inventory:begin -->")[1].split("<!--")[0]
+    assert "| as here | 1.25 | −6.50 |\n" in block and "a line a word" not in block and ", d; " in block
+
+
 def test_a_page_without_its_marks_is_told(tool):
     filled = tool("pages").filled
     page = "a\n<!-- n:begin -->\nold\n<!-- n:end -->\nb\n"

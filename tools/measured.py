@@ -5,6 +5,8 @@
     python tools/measured.py add-distill NAME RUN/ngram/summary.json        # of `tacit distill`
     python tools/measured.py add-count NAME DIR/summary.json                # of `tacit count`
     python tools/measured.py add-lost NAME lost.json                        # of benchmarks/lost.py --out
+    python tools/measured.py add-casing capitals.json                       # of benchmarks/capitals.py --out
+    python tools/measured.py add-inventory inventory.json                   # of benchmarks/inventory.py --out
     python tools/measured.py                                                # the pages, with nothing new
 
 NAME says whose text and which network, in words, and stands in the tables; the same NAME (of a distilled model: with
@@ -86,6 +88,11 @@ def add(given: argparse.Namespace) -> None:
         case "add-lost":
             found = json.loads(given.file.read_text("utf-8"))
             put("ngram.json", "lost", {"name": given.name} | found | told)
+        case "add-casing" | "add-inventory":
+            found = read("ngram.json") | {
+                given.what.removeprefix("add-"): measured_ngram.alone(given.file) | told
+            }
+            store("ngram.json", found)
         case "add-count":
             put("ngram.json", "counts", measured_ngram.counted(given.name, given.file) | told)
 
@@ -93,9 +100,10 @@ def add(given: argparse.Namespace) -> None:
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = given.add_subparsers(dest="what")
-    for what in ("add-personal", "add-personal-speed", "add-distill", "add-count", "add-lost"):
+    named = ("add-personal", "add-distill", "add-count", "add-lost")
+    for what in (*named, "add-personal-speed", "add-casing", "add-inventory"):
         kind = kinds.add_parser(what)
-        if what != "add-personal-speed":
+        if what in named:
             kind.add_argument("name")
         kind.add_argument("file", type=Path)
         for option in ("--command", "--machine", "--date"):

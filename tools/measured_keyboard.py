@@ -1,8 +1,9 @@
-"""Put what was measured of typing into docs/keyboard-measures.md, from benchmarks/results/keyboard.json.
+"""Put what was measured of typing into the keyboard's pages, from benchmarks/results/keyboard.json.
 
 python tools/measured_keyboard.py add-measures keyboard.json     # of benchmarks/keyboard_measures.py
 python tools/measured_keyboard.py add-network8 network8.jsonl    # of benchmarks/network8.py
-python tools/measured_keyboard.py                                # the page, with nothing new
+python tools/measured_keyboard.py add-decoding decoding.json     # of benchmarks/decoding.py
+python tools/measured_keyboard.py                                # the pages, with nothing new
 
 To be added on the machine that was measured: its name is put down, and the day.
 """
@@ -16,7 +17,7 @@ from typing import Any
 
 from pages import RESULTS, filled, machine, read, store, table, today
 
-PAGE, FILE = "docs/keyboard-measures.md", "keyboard.json"
+FILE = "keyboard.json"
 Entry = dict[str, Any]
 
 # Paper 5, Tables 7 to 10, in per cent: n-gram, server CIFG, federated CIFG
@@ -119,16 +120,32 @@ def _when(found: Entry) -> str:
     return f"`{found['command']}` on {found['machine']}, {found['date']}{found.get('beside', '')}."
 
 
-def page(folder: Path = RESULTS) -> str:
-    """The page as it should be."""
+def decoding(found: Entry) -> str:
+    """Wrong words by level of noise."""
+    rows = [["model", "level", "taps, keys alone", "taps, with the model", "glides, keys alone"]]
+    rows[0].append("glides, with the model")
+    shown = ""
+    for r in found["rows"]:
+        shares = [f"{r[way][k]:.2%}" for way in ("taps", "glides") for k in ("spatial_errors", "errors")]
+        rows.append([r["model"] if r["model"] != shown else "", f"{r['level']:.1f}", *shares])
+        shown = r["model"]
+    words = [int(r[way]["words"]) for r in found["rows"] for way in ("taps", "glides")]
+    many = f"{min(words):,}" if len(set(words)) == 1 else f"{min(words):,} to {max(words):,}"
+    return f"{table(rows)}\n\n{many} words for each figure. {_when(found)}"
+
+
+def pages(folder: Path = RESULTS) -> dict[str, str]:
+    """The pages as they should be."""
     found = read(FILE, folder)
-    made = (
-        ("paper-5", tables_of_paper_5, "measures"),
-        ("measures", measures, "measures"),
-        ("network8", network8, "network8"),
-    )
-    blocks = {name: make(found[section]) for name, make, section in made if section in found}
-    return filled(Path(PAGE).read_text("utf-8"), blocks)
+    blocks = {
+        "docs/keyboard-measures.md": {
+            "paper-5": tables_of_paper_5(found["measures"]),
+            "measures": measures(found["measures"]),
+            "network8": network8(found["network8"]),
+        },
+        "docs/keyboard.md": {"decoding": decoding(found["decoding"])},
+    }
+    return {page: filled(Path(page).read_text("utf-8"), some) for page, some in blocks.items()}
 
 
 def put(section: str, entry: Entry, folder: Path = RESULTS) -> None:
@@ -151,9 +168,16 @@ def main() -> None:
             lines = [json.loads(line) for line in Path(file).read_text().splitlines()]
             command = "python benchmarks/network8.py RUN …"
             put("network8", {"command": command, "beside": "".join(beside), "networks": lines})
+        case ["add-decoding", file, *beside]:
+            command = "python benchmarks/decoding.py RUN"
+            put(
+                "decoding",
+                {"command": command, "beside": "".join(beside), **json.loads(Path(file).read_text())},
+            )
         case _:
             raise SystemExit(__doc__)
-    Path(PAGE).write_text(page(), "utf-8")
+    for page, text in pages().items():
+        Path(page).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pages import short, source, table
+from pages import machine, short, source, table, today
 
 from tacit.commands.count_report import PUBLISHED
 
@@ -57,6 +57,16 @@ def counted(name: str, file: Path) -> Entry:
         **{k: s[k] for k in kept},
         "table1": rows,
     }
+
+
+def alone(file: Path) -> Entry:
+    """Figures that are in a table by themselves, with where and when."""
+    found = json.loads(file.read_text("utf-8"))
+    rows = [
+        {k: [short(x) for x in v] if isinstance(v, list) else short(v) for k, v in row.items()}
+        for row in found["rows"]
+    ]
+    return {"machine": machine(), "date": today(), **found, "rows": rows}
 
 
 def _percent(share: float) -> str:
@@ -175,21 +185,14 @@ def casing(found: Entry) -> str:
         return f"**{_percent(value)}**" if value == most else _percent(value)
 
     rows = [[row["what"], *map(cell, row["accuracy"], best)] for row in found["rows"]]
-    return table([["", *corpora], *rows])
+    return f"{table([['', *corpora], *rows])}\n\n{source([found], 'ngram.json')}"
 
 
 def inventory(found: Entry) -> str:
     """What the departure from sentencepiece's own way is worth."""
     rows = [["", "pieces per word", "log p of a word under the piece unigrams"]]
-    return table(
-        [
-            *rows,
-            *(
-                [r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")]
-                for r in found["rows"]
-            ),
-        ]
-    )
+    rows += [[r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")] for r in found["rows"]]
+    return f"{table(rows)}\n\n{source([found], 'ngram.json')}"
 
 
 def _of_demo(entries: Sequence[Entry]) -> Entry:

@@ -362,8 +362,9 @@ def test_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
 
-def test_the_page_shows_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/keyboard-measures.md is what its tool makes of benchmarks/results/keyboard.json."""
+def test_the_pages_show_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keyboard's pages are what their tool makes of benchmarks/results/keyboard.json."""
     monkeypatch.syspath_prepend("tools")
     tool = importlib.import_module("measured_keyboard")
-    assert tool.page() == Path(tool.PAGE).read_text("utf-8")
+    for page, text in tool.pages().items():
+        assert Path(page).read_text("utf-8") == text, f"run `python tools/measured_keyboard.py`: {page}"

@@ -23,8 +23,9 @@ Made by `tacit reproduce report` from `results/*.json`; nothing here is typed by
 figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
 `src/tacit/experiments/entries/NAME.toml`. Measured values are means over seeds ± their standard deviation; a dash is
 what was not published, or a target that no run reached. An order of rows is found ("yes") or contradicted ("no")
-only where every seed says so, three at least; what is marked (ours) no paper says. Times are sums over runs, several of which may
-have shared the machine. What the papers print wrongly stands in [errata.md](errata.md).
+only where every seed says so, of three at least if chance plays a part; what is marked (ours) no paper says. Times
+are sums over runs, several of which may have shared the machine. What the papers print wrongly stands in
+[errata.md](errata.md).
 
 ```
 tacit reproduce list                          # what there is, what was measured, how long the rest takes

@@ -1,0 +1,40 @@
+"""How often simulated taps and glides of three levels of noise are decoded wrongly, by the keys alone and with a model.
+
+    python benchmarks/decoding.py RUN > decoding.json            # RUN as `make demo` leaves it
+    python tools/measured_keyboard.py add-decoding decoding.json
+
+Words of RUN's held-out people, 2,000 for each figure; the hands are those of `tacit.keyboard.noise`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tacit import runs
+from tacit.keyboard import accuracy, measures_text, noise, suggestions
+
+LEVELS = (0.7, 1.0, 1.2)
+
+
+def main() -> None:
+    run = Path(sys.argv[1])
+    config = runs.read_config(run)
+    people = measures_text.read(config.text, config.typists, config.seed).messages
+    rows = []
+    for model, path in (("compact 3-gram", run / "ngram" / "model.tacit"), ("network", run)):
+        asked = suggestions.open(path)
+        for level in LEVELS:
+            taps = accuracy.tap_accuracy(asked, people, noise.TAPPING._replace(level=level)).figures()
+            glides = accuracy.glide_accuracy(asked, people, noise.GLIDING._replace(level=level)).figures()
+            row = {"model": model, "level": level}
+            for name, found in (("taps", taps), ("glides", glides)):
+                row[name] = {k: round(found[k], 5) for k in ("words", "spatial_errors", "errors")}
+            rows.append(row)
+            print(row, file=sys.stderr)
+    print(json.dumps({"rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

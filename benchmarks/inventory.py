@@ -1,0 +1,99 @@
+"""What it is worth to tell sentencepiece of common words on many lines (`tacit.text.pieces`), not on one each.
+
+Inventories are made from the word counts of some sentences and measured on as many others: how many pieces a word
+needs, and how likely it is under the unigram probabilities of its pieces. Words with a character that the inventory
+lacks are left out.
+
+    python benchmarks/inventory.py tatoeba-en [--sentences 100000] [--size 4000] [--data DIR] [--out inventory.json]
+
+`python tools/measured.py add-inventory inventory.json` puts what `--out` holds into docs/ngram.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import sentencepiece
+
+from tacit.commands.supplement import find
+from tacit.config import from_tables
+from tacit.text.pieces import Pieces, train
+from tacit.text.vocabulary import BOS, EOS, UNK
+
+
+def plain(counts: Counter[str], size: int, by_script: bool) -> Pieces:
+    """An inventory from a table with one line for each word; pieces may be kept from joining scripts."""
+    file = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([f"{word}\t{count}" for word, count in counts.most_common()]),
+        model_writer=file,
+        input_format="tsv",
+        model_type="unigram",
+        vocab_size=size,
+        character_coverage=1.0,
+        normalization_rule_name="identity",
+        treat_whitespace_as_suffix=True,
+        split_by_unicode_script=by_script,
+        bos_id=BOS,
+        eos_id=EOS,
+        unk_id=UNK,
+        num_threads=16,
+        minloglevel=2,
+    )
+    return Pieces(file.getvalue())
+
+
+def figures(inventory: Pieces, counts: Counter[str]) -> dict[str, float]:
+    """Pieces a word and log p of a word, means over the words as often as they were typed."""
+    scores = sentencepiece.SentencePieceProcessor(model_proto=inventory.proto)
+    words = list(counts)
+    spelt = [(counts[w], s) for w, s in zip(words, inventory.segment(words), strict=True) if s != (UNK,)]
+    total = sum(n for n, _ in spelt)
+    return {
+        "pieces": sum(n * len(s) for n, s in spelt) / total,
+        "log_p": sum(n * sum(scores.get_score(i) for i in s) for n, s in spelt) / total,
+    }
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("corpus")
+    given.add_argument("--sentences", type=int, default=100_000)
+    given.add_argument("--size", type=int, default=4000)
+    given.add_argument("--data", type=Path)
+    given.add_argument("--out", type=Path)
+    options = given.parse_args()
+    corpus = find(from_tables({}), options.corpus, options.data)
+    assert corpus is not None
+    text, n = corpus.written(), options.sentences
+    if len(text) < 2 * n:
+        given.error(f"{options.corpus} has {len(text):,} sentences; --sentences must be half of that at most")
+    counted, others = (
+        Counter(word.lower() for sentence in part for word in sentence)
+        for part in (text[:n], text[n : 2 * n])
+    )
+    made = {
+        "a line a word, split between scripts": plain(counted, options.size, by_script=True),
+        "a line a word": plain(counted, options.size, by_script=False),
+        "as here": train(counted, options.size),
+    }
+    line = json.dumps(
+        {
+            "command": f"python benchmarks/inventory.py {options.corpus} --sentences {n} --size {options.size}",
+            "corpus": options.corpus,
+            "sentences": n,
+            "size": options.size,
+            "rows": [{"what": k, **figures(inventory, others)} for k, inventory in made.items()],
+        }
+    )
+    if options.out:
+        options.out.write_text(line + "\n", "utf-8")
+    print(line)
+
+
+if __name__ == "__main__":
+    main()
