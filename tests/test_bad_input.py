@@ -57,6 +57,8 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["evaluate"], ["Missing argument 'DIR|FILE'"]),
         (["evaluate", "nowhere"], ["nowhere", "tacit train"]),
         (["predict", "nowhere", "hi"], ["nowhere", "tacit train"]),
+        (["predict", "nowhere.tacit", "hi"], ["nowhere.tacit: there is no such file", "tacit distill RUN"]),
+        (["serve", "nowhere.tacit"], ["nowhere.tacit: there is no such file", "tacit export RUN"]),
         (["predict", "nowhere", "hi", "--k", "0"], ["--k", "0"]),
         (["compare", "nowhere"], ["nowhere", "tacit train"]),
         (["compare"], ["Missing argument 'DIR"]),

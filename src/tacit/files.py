@@ -31,6 +31,11 @@ from safetensors.numpy import save as save_tensors
 
 from tacit.errors import TacitError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _FORMAT = "tacit checkpoint 1"
 
 
@@ -101,6 +106,33 @@ def check_place(out: Path) -> None:
         raise TacitError(
             f"cannot write {out}: {above} is no directory that may be written; choose another --out"
         )
+
+
+@contextlib.contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """A directory for one process at a time; another that wants it is told so at once.
+
+    The lock goes with the process, however it ends, and leaves no file. Where a file system has none, there is none.
+    """
+    if fcntl is None:  # not on Windows
+        yield
+        return
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(number)
+        raise TacitError(
+            f"{directory}: another process is at work there; wait for it, or choose another --out"
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            raise
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(number)
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:

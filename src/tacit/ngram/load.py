@@ -24,8 +24,12 @@ def is_compact(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(compact.MAGIC)) == compact.MAGIC
+    except FileNotFoundError:
+        raise TacitError(
+            f"{path}: there is no such file; `tacit distill RUN` makes n-gram models, `tacit export RUN` network files"
+        ) from None
     except OSError as error:
-        raise TacitError(f"{path}: cannot read this n-gram file ({error.strerror})") from None
+        raise TacitError(f"{path}: cannot read this file ({error.strerror})") from None
 
 
 def read(path: Path) -> tuple[Vocabulary, Automaton]:

@@ -100,12 +100,16 @@ def _same(stored: Config, config: Config, out: Path) -> None:
                 )
 
 
-def make(config: Config, out: Path) -> None:
-    """Make the directory, config.toml before all else: with it, whatever follows can be resumed."""
+def place(out: Path) -> None:
+    """Make the directory."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(out, error) from None
+
+
+def make(config: Config, out: Path) -> None:
+    """Begin or go on in the directory, config.toml before all else: with it, whatever follows can be resumed."""
     file, text = out / "config.toml", settings.dump(config)
     if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
         write_atomic(file, text)

@@ -6,6 +6,7 @@ it reads, tells the others what it read, and writes.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import time
@@ -23,7 +24,7 @@ from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, overall, per_piece, scorer
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, Trainer, text_federation
-from tacit.files import append_line
+from tacit.files import append_line, held
 from tacit.models import LanguageModel, count_parameters, language_model
 from tacit.randomness import stream, uniform
 from tacit.runs import directory, outcome
@@ -66,28 +67,36 @@ def train(
     watch: Watch = nobody,
 ) -> dict[str, Any]:
     """Carry out a run in the directory `out`; returns its summary."""
-    if hosts.first():
-        directory.check(config, out, resume)
-    else:
-        watchers, watch = (), nobody  # there is one run to be watched
-    words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
-    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, watch)
-    hosts.agree(_identity(config, ready))
-    model = language_model(config.model, len(ready.vocabulary))
-    trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
-    begun = _Begun(config, out, ready, trainer, score, *_restore(config, out, trainer))
-    if hosts.first():
-        directory.make(config, out)  # only now that nothing is wrong with what was given
-        if words is None:
-            directory.write_words(out, ready.vocabulary, ready.spelling)
-    try:
-        for watcher in watchers:
-            watcher.begin(config, begun.done, count_parameters(begun.state.params))
-        best = _rounds(begun, watchers)
-    finally:  # also when a round failed: a terminal must be left in order
-        for watcher in watchers:
-            watcher.end()
-    return outcome.summarise(config, out, model, score, ready, best)
+    with contextlib.ExitStack() as stack:
+        there = out.is_dir()
+        if hosts.first():
+            if there:
+                stack.enter_context(held(out))
+            directory.check(config, out, resume)
+        else:
+            watchers, watch = (), nobody  # there is one run to be watched
+        words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
+        ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, watch)
+        hosts.agree(_identity(config, ready))
+        model = language_model(config.model, len(ready.vocabulary))
+        trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
+        begun = _Begun(config, out, ready, trainer, score, *_restore(config, out, trainer))
+        if hosts.first():  # only now that nothing is wrong with what was given
+            if not there:
+                directory.place(out)
+                stack.enter_context(held(out))
+                directory.check(config, out, resume)  # another process may have been quicker
+            directory.make(config, out)
+            if words is None:
+                directory.write_words(out, ready.vocabulary, ready.spelling)
+        try:
+            for watcher in watchers:
+                watcher.begin(config, begun.done, count_parameters(begun.state.params))
+            best = _rounds(begun, watchers)
+        finally:  # also when a round failed: a terminal must be left in order
+            for watcher in watchers:
+                watcher.end()
+        return outcome.summarise(config, out, model, score, ready, best)
 
 
 def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:

@@ -1,0 +1,66 @@
+"""A run directory belongs to one process at a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from commands import TINY, Commands, Processes, sets, tree, write_corpus
+from tacit import runs
+from tacit.config import resolve
+from tacit.errors import TacitError
+from tacit.files import held
+from tacit.runs import directory
+
+
+def test_a_second_process_is_told_and_changes_nothing(
+    tmp_path: Path, process: Processes, tacit: Commands
+) -> None:
+    corpus, out = write_corpus(tmp_path / "messages.jsonl"), tmp_path / "run"
+    common = ["train", "fedavg", "--corpus", corpus, "--rounds", 100_000, *sets(*TINY), "--out", out]
+    running = process.start(*common)
+    try:
+        until = time.monotonic() + 60
+        while not (out / "metrics.jsonl").is_file() and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(running.pid, signal.SIGSTOP)  # so that nothing but the second can change the directory
+        before = tree(out)
+        result = tacit(*common, "--resume")
+        assert result.code == 2 and result.err.count("\n") == 1
+        assert f"{out}: another process is at work there" in result.err
+        assert tree(out) == before
+    finally:
+        running.kill()
+        running.communicate()
+    assert tacit("train", "fedavg", "--out", out).code == 2  # held no more, but there is a run
+    with held(out):
+        pass
+
+
+def test_of_two_that_begin_at_once_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one comes between the first look and the directory being made."""
+    corpus, out = write_corpus(tmp_path / "messages.jsonl"), tmp_path / "run"
+    config = resolve("fedavg", [*TINY, f"text.corpus={corpus}", "training.rounds=1"])
+    real = directory.place
+
+    def late(place: Path) -> None:
+        monkeypatch.setattr(directory, "place", real)
+        runs.train(config, place)
+        real(place)
+
+    monkeypatch.setattr(directory, "place", late)
+    with pytest.raises(TacitError, match="already holds a run"):
+        runs.train(config, out)
+    assert len((out / "metrics.jsonl").read_text().splitlines()) == 1
+
+
+def test_the_directory_is_let_go_when_training_fails(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="mine"), held(tmp_path):
+        raise ValueError("mine")
+    with held(tmp_path), pytest.raises(TacitError, match="another process is at work there"), held(tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())
