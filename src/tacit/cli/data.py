@@ -55,8 +55,8 @@ def data_describe(
 
     from tacit.config import from_tables, set_key
     from tacit.progress import busy, reading
-    from tacit.text import statistics
-    from tacit.text.corpus import SplitCorpus
+    from tacit.text import catalogue, copies, statistics
+    from tacit.text.corpus import Corpus, SplitCorpus
     from tacit.text.prepare import read_population
 
     tables: dict[str, Any] = {"text": {"corpus": corpus}}
@@ -72,12 +72,23 @@ def data_describe(
             else {corpus: source}
         )
         found = {name: statistics.describe(part) for name, part in parts.items()}
+        small = {k: p for k, p in parts.items() if isinstance(p, Corpus) and p.sizes().sum() <= copies.MOST}
+        twice = {name: copies.find(part) for name, part in small.items()}
     if as_json:
-        values = {name: dataclasses.asdict(s) for name, s in found.items()}
+        values = {
+            name: dataclasses.asdict(s) | {"copies": [c._asdict() for c in twice.get(name, ())]}
+            for name, s in found.items()
+        }
         print_json(values if len(values) > 1 else next(iter(values.values())))
         return
     for name, s in found.items():
         print_table([[name, ""], *map(list, statistics.rows(s))])
+        for copy in twice.get(name, ()):
+            typer.echo(
+                f"{copy.share:.0%} of the longer messages of {copy.user} are those of {copy.of} as well"
+            )
+    if aside := catalogue.aside(corpus):
+        typer.echo(f"left out, as no person of their own: {', '.join(aside)}")
 
 
 @data.command("get")

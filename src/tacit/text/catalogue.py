@@ -83,6 +83,16 @@ def resolve(name_or_path: str, data_dir: Path | None = None) -> Path:
     return found
 
 
+def aside(name_or_path: str) -> tuple[str, ...]:
+    """Names that are left out of a known corpus; a file that a person gives by its path is taken as it is.
+
+    >>> "nus-unassigned" in aside("nus-sms"), aside("ptb")
+    (True, ())
+    """
+    known = {entry.name: entry.aside for entry in ENTRIES}
+    return () if user_path(name_or_path).exists() else known.get(name_or_path, ())
+
+
 def fetch(entry: Entry, target_dir: Path) -> Path:
     """Download one entry's files, check each, and put them in place; what is there and right stays."""
     missing = [file for file in entry.files if not _right(file, target_dir / entry.folder)]

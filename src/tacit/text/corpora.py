@@ -45,6 +45,7 @@ class Entry:
     licence: str  # as its source states it
     counts: dict[str, int]
     made: str = ""  # how the file differs from the source's; "" when it does not
+    aside: tuple[str, ...] = ()  # names in it that are left out: not one person, or a copy of another
 
     @property
     def layout(self) -> str:
@@ -154,6 +155,8 @@ ENTRIES = (
         licence="none stated; its authors ask for a citation (Chen & Kan 2013)",
         counts={"people": 343, "messages": 55835, "tokens": 581377, "types": 67998},
         made="XML to JSON lines; user is nus- and 10 hex digits of sha256(sender id), nus-unassigned for 0",
+        # both sides of many conversations; three senders whose messages are all but a few another sender's
+        aside=("nus-unassigned", "nus-aa03b2e26b", "nus-c0f7c6efe4", "nus-319bcfdc4f"),
     ),
     Entry(
         name="ubuntu-irc",

@@ -29,7 +29,7 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -86,6 +86,20 @@ class Corpus:
 
     def sizes(self) -> np.ndarray:
         return np.diff(self.offsets)  # [people] int64
+
+    def without(self, users: Sequence[str]) -> Corpus:
+        """The same corpus less these people.
+
+        >>> from_messages("demo", {"ana": ["oi"], "bo": ["hi", "yo"]}).without(["ana"]).users
+        ('bo',)
+        """
+        kept = np.array([user not in users for user in self.users], bool)
+        sizes = self.sizes()[kept]
+        some = cells(self.offsets[:-1][kept], sizes)
+        left = tuple(user for user in self.users if user not in users)
+        return replace(
+            self, users=left, offsets=ends(sizes), starts=self.starts[some], spans=self.spans[some]
+        )
 
     def alone(self, messages: np.ndarray) -> Corpus:
         """A corpus of nobody's but these messages, in this order, with its data in memory."""

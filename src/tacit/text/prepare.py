@@ -100,7 +100,9 @@ def read_population(
                 "text.protocol = 'fedatt' is for text in files; the built-in typists take 'plain'"
             )
         return Typists(typists)
-    return corpus.read(catalogue.resolve(config.corpus, data), config.protocol, watch)
+    found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, watch)
+    aside = catalogue.aside(config.corpus)
+    return found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
 
 
 def whole_corpus(

@@ -1,0 +1,75 @@
+"""How uneven FedAtt's attention is: each layer's weights of the clients of a first round.
+
+    python benchmarks/attention.py [--corpus ptb] [--clients 6] [--data DIR]
+
+The protocol of papers 1 and 2 (100 clients with sentences at random, E 5, B 10, a tied GRU of 300 units), the rate of
+`tacit reproduce table-2`. Clients are trained one after another and their updates measured by spectral norms in
+numpy; a client's weight is the softmax of these over the clients. Even weights would be 1/clients.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from tacit.experiments.entry import find
+from tacit.experiments.kinds.text import config_of
+from tacit.experiments.runner import Place
+from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.executors import cohort_training
+from tacit.federated.lanes import lay_out, plan
+from tacit.federated.objective import next_word_loss
+from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.models import language_model
+from tacit.text.prepare import prepare
+
+ROWS = {"ptb": "PTB, FedAtt, C 0.1", "wikitext-2": "WikiText-2, FedAtt, C 0.1"}
+
+
+def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, float]]:
+    """The spectral norm of each layer's update, and the length of all of it, client by client."""
+    settings = {**find("table-2").row(ROWS[corpus]).settings, "model.precision": "float32"}
+    config = config_of(settings, 0, Place(data, Path()))
+    ready = prepare(config.text, config.partition, config.typists, config.seed, None, data)
+    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
+    cohort = text_cohort(ready.clients, algorithm, config.seed, 0, text_grid(ready.clients, config.client))
+    model = language_model(config.model, len(ready.vocabulary))
+    start = model.init(jax.random.key(config.seed))
+    mean = aggregation(AggregationConfig())
+    train = cohort_training(next_word_loss(model), config.client, mean, 0.0, "map")
+    found = []
+    for k in range(clients):
+        one = jax.tree.map(lambda a, k=k: np.asarray(a)[k : k + 1], cohort)
+        lanes = lay_out(one, plan(one, start, 1, False, 0))
+        message, _ = train(start, lanes, np.float32(config.client.lr), jax.random.key(config.seed))
+        leaves = jax.tree_util.tree_flatten_with_path(mean.combine(start, message))[0]
+        update = {
+            jax.tree_util.keystr(p, simple=True, separator="."): np.asarray(v, float) for p, v in leaves
+        }
+        norms = {k: float(np.linalg.norm(v, 2 if v.ndim > 1 else None)) for k, v in update.items()}
+        found.append(norms | {"all": float(sum(np.sum(v**2) for v in update.values()) ** 0.5)})
+    return found
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("--corpus", choices=ROWS, default="ptb")
+    given.add_argument("--clients", type=int, default=6)
+    given.add_argument("--data", type=Path)
+    options = given.parse_args()
+    found = lengths(options.corpus, options.clients, options.data)
+    weights = {}
+    for layer in sorted(found[0].keys() - {"all"}):
+        scores = np.array([one[layer] for one in found])
+        odds = np.exp(scores - scores.max())
+        weights[layer] = [round(float(w), 3) for w in odds / odds.sum()]
+    length = [round(one["all"], 2) for one in found]
+    print(json.dumps({"corpus": options.corpus, "length": length, "weights": weights}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""People who are copies of other people, as real corpora have them.
+
+A message of several words is hardly ever typed twice by chance. Where half of somebody's are another person's too, the
+two are one person under two names, or one was copied from the other; with one of them in training and the other held
+out, a model is scored on what it has learned by heart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from tacit.text.population import Population
+
+WORDS = 6  # of a message that is not typed twice by chance
+FEWEST = 10  # such messages that somebody must have to be judged
+SHARE = 0.5  # of them that another has, too
+MOST = 2_000_000  # messages of a corpus that is looked through; all longer ones are held in memory
+
+
+class Copy(NamedTuple):
+    """Somebody most of whose longer messages are those of another, who has more."""
+
+    user: str
+    of: str
+    share: float
+
+
+def find(population: Population) -> list[Copy]:
+    """Everybody who is a copy, the largest share first.
+
+    >>> from tacit.text.corpus import from_messages
+    >>> said = [f"this is message number {k} of many" for k in range(30)]
+    >>> others = [f"and here is another one for {k}" for k in range(30)]
+    >>> people = {"ana": said, "bo": said[:12], "cy": others}
+    >>> find(from_messages("demo", people))
+    [Copy(user='bo', of='ana', share=1.0)]
+    """
+    long = [
+        {m.text for m in population.messages(k) if len(m.text.split()) >= WORDS}
+        for k in range(len(population))
+    ]
+    who: dict[str, list[int]] = {}
+    for k, said in enumerate(long):
+        for text in said:
+            who.setdefault(text, []).append(k)
+    shared: Counter[tuple[int, int]] = Counter()  # (the smaller, the larger)
+    for people in who.values():
+        for a in people:
+            for b in people:
+                if (len(long[a]), a) < (len(long[b]), b):
+                    shared[a, b] += 1
+    best: dict[int, tuple[float, int]] = {}
+    for (a, b), count in shared.items():
+        share = count / len(long[a])
+        if len(long[a]) >= FEWEST and share >= SHARE:
+            best[a] = max(best.get(a, (0.0, -1)), (share, b))
+    found = [Copy(population.user(a), population.user(b), share) for a, (share, b) in best.items()]
+    return sorted(found, key=lambda c: (-c.share, c.user))
