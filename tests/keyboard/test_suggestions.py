@@ -220,7 +220,7 @@ def test_an_empty_model():
 def test_what_cannot_be_opened(files, tmp_path):
     with pytest.raises(TacitError, match="not a run directory"):
         suggestions.open(tmp_path)
-    with pytest.raises(TacitError, match="cannot read"):
+    with pytest.raises(TacitError, match="there is no such file"):
         suggestions.open(tmp_path / "model.tacit")
     (tmp_path / "model.tacit").write_bytes((files / "model.tacit").read_bytes()[:-1])
     with pytest.raises(TacitError, match="copy it again"):

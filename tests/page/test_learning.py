@@ -96,6 +96,23 @@ def test_moving_the_caret_changes_no_count(page):
         assert learnt(page) == "Nothing yet", name
 
 
+def test_a_correction_by_enter_that_is_taken_back_is_unlearnt(page):
+    page.keyboard.type("tjanks")
+    page.keyboard.press("Enter")
+    assert text(page) == "Thanks\n" and learnt(page) == "1"
+    page.keyboard.press("Backspace")
+    assert text(page) == "Tjanks" and learnt(page) == "Nothing yet"
+    page.keyboard.press("Enter")
+    assert text(page) == "Tjanks\n" and learnt(page) == "1"  # what was wanted is learnt instead
+    page.keyboard.type("all ")
+    assert learnt(page) == "2"
+    for _ in range(len("all \n")):
+        page.keyboard.press("Backspace")
+    assert text(page) == "Tjanks" and learnt(page) == "Nothing yet"  # it is in progress again
+    page.keyboard.press("Enter")
+    assert learnt(page) == "1"
+
+
 def test_no_part_of_an_address_is_learnt_or_corrected(page):
     page.keyboard.type("see http://x.org/teh www.teh.org jane@teh.org @jane mine ")
     assert text(page) == "See http://x.org/teh www.teh.org jane@teh.org @jane mine "

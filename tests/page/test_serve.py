@@ -172,7 +172,7 @@ def test_what_cannot_be_served_is_one_line(tacit, small, tmp_path):
     tacit("serve", small.path, "--port", 0, "--host", "203.0.113.1").refused("--host 203.0.113.1")
     tacit("serve", small.path, "--port", 0, "--host", "").refused("--host is empty")
     tacit("serve", tmp_path, "--port", 0).refused("not a run directory")
-    tacit("serve", tmp_path / "no.tacit", "--port", 0).refused("no.tacit", "cannot read")
+    tacit("serve", tmp_path / "no.tacit", "--port", 0).refused("no.tacit", "there is no such file")
     (tmp_path / "a.arpa").write_text("\\data\\\n")
     tacit("serve", tmp_path / "a.arpa", "--port", 0).refused(
         "a.arpa", "no compact n-gram file", "tacit distill"

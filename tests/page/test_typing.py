@@ -145,6 +145,17 @@ def test_a_glide_writes_a_word_and_offers_others(page):
     assert text(page) == "thanks "
 
 
+def test_a_glide_inside_a_word_takes_its_place(page):
+    page.keyboard.type("so wonderful, ")
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    glide(page, "thanks")
+    assert text(page) == "So thanks, "
+    others = [w for w in bar(page)[1:] if w]
+    page.get_by_role("group", name="Suggestions").get_by_role("button", name=others[0], exact=True).click()
+    assert text(page) == f"So {others[0]}, "
+
+
 def test_a_glide_that_fits_no_word_says_so_where_it_is_seen(page):
     glide(page, "qpqpqpqp")
     note = page.locator("#note")

@@ -29,6 +29,7 @@ const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
 const buttons = /** @type {HTMLButtonElement[]} */ ([...byId("bar").querySelectorAll("button")]);
 const own = makeOwn(() => {
   line = { ...line, words: line.words.map(({ token }) => ({ token, learnt: false })) };
+  finished = null;
   refresh(null);
 });
 
@@ -54,6 +55,8 @@ let shown = [];
 let drawn = [];
 const kept = new Set(); // words that were corrected wrongly, in lower case
 let line = untold(0, []);
+/** The line that Enter ended, while backspace may bring it back. @type {import("./memory.js").Line | null} */
+let finished = null;
 let keys = 0;
 let pasted = 0; // characters that no key has typed
 let caret = 0; // where our own last edit left it
@@ -120,7 +123,9 @@ function newLine() {
   if (!finish("\n")) return;
   const end = before().length - 1;
   const { context } = lessonsOf(`${message.value.slice(0, end)} `); // the line that was finished
-  own.become(follow(line, own.all(), context, own.learning()).cache);
+  const now = follow(line, own.all(), context, own.learning());
+  own.become(now.cache);
+  finished = now.line;
   line = untold(end + 1, []);
 }
 
@@ -133,6 +138,8 @@ function rubOut() {
     if (made.last?.kind === "kept") kept.add(made.last.word.toLowerCase());
     apply(made.change);
     last = made.last;
+    const start = before().lastIndexOf("\n") + 1;
+    if (start !== line.start && start === finished?.start) line = finished; // what it taught is known, and can be unlearnt
   }
   taps = taps.slice(0, placeOf(before()).typed.length);
 }
@@ -216,13 +223,15 @@ function swipe(trail, event) {
   moved();
   keys++;
   const text = before();
-  const found = drawnBy(decoderOf(choice), own.used(), placeOf(text), trail, capital(shift));
+  const place = placeOf(text);
+  const instead = inside() ? { ...place, typed: "" } : place; // inside a word it is drawn in the place of it
+  const found = drawnBy(decoderOf(choice), own.used(), instead, trail, capital(shift));
   if (!found.length) {
     byId("said").textContent = "no word of this model fits that trail";
     return say("note", "No word fits that trail");
   }
   drawn = found.map(locked);
-  const made = glided(text, drawn[0]);
+  const made = glided(text, drawn[0], null, place.typed, after());
   if (!apply(made.change)) return;
   last = made.last;
   taps = [];
@@ -256,7 +265,7 @@ function choose(i, event) {
 function moved() {
   if (message.selectionStart === caret) return; // it is where our own edit left it
   caret = message.selectionStart;
-  [last, taps, line] = [null, [], lineAt(before())];
+  [last, taps, line, finished] = [null, [], lineAt(before()), null];
   refresh(null);
 }
 
@@ -266,7 +275,7 @@ function foreign(more) {
   last = null;
   taps = [];
   pasted = Math.max(0, pasted + more);
-  line = lineAt(before());
+  [line, finished] = [lineAt(before()), null];
   settle();
   refresh(null);
 }
@@ -278,7 +287,7 @@ function undo(again) {
   keys++;
   message.value = state.text;
   message.setSelectionRange(state.caret, state.caret);
-  [pasted, last, taps] = [state.pasted, null, []];
+  [pasted, last, taps, finished] = [state.pasted, null, [], null];
   settle();
   refresh(null, false);
   const { typed } = lessonsOf(before());

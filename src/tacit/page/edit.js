@@ -70,17 +70,24 @@ export function pick(before, typed, word, after = "") {
 }
 
 /**
- * A word that was drawn: a space comes before it where a word or a mark stands, and one after it. Another choice for the
- * same trail takes its place.
+ * A word that was drawn: a space comes before it where a word or a mark stands, and one after it. Inside a word it takes
+ * the place of the whole word, as a suggestion does. Another choice for the same trail takes the place of the first.
  * @param {string} before
  * @param {string} word
  * @param {Last} [last]
+ * @param {string} [typed] the part of a word before the caret
+ * @param {string} [after] the text after the caret
  * @returns {{change: Change, last: Last}}
  */
-export function glided(before, word, last = null) {
+export function glided(before, word, last = null, typed = "", after = "") {
   if (last?.kind === "glided" && before.endsWith(last.put)) {
-    const put = `${/^ /.test(last.put) ? " " : ""}${word} `;
+    const [first] = /^ ?/.exec(last.put) ?? [""];
+    const put = `${first}${word}${last.put.endsWith(" ") ? " " : ""}`;
     return { change: { remove: last.put.length, insert: put }, last: { kind: "glided", put } };
+  }
+  if (typed && restOf(after)) {
+    const { change } = pick(before, typed, word, after);
+    return { change, last: { kind: "glided", put: change.insert } };
   }
   const put = `${gap(before)}${word} `;
   return { change: { remove: 0, insert: put }, last: { kind: "glided", put } };

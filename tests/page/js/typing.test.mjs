@@ -120,6 +120,16 @@ test("a drawn word keeps apart from the one before; another choice takes its pla
   assert.equal(apply("(", glided("(", "you").change), "(you ");
 });
 
+test("inside a word a drawn word takes the place of all of it, with the space or before the mark that follows", () => {
+  const made = glided("so he", "you", null, "he", "llo there");
+  assert.deepEqual(made, { change: { remove: 2, insert: "you ", after: 4 }, last: { kind: "glided", put: "you " } });
+  const leaning = glided("so he", "you", null, "he", "llo, there");
+  assert.deepEqual(leaning.change, { remove: 2, insert: "you", after: 3 });
+  assert.deepEqual(glided("so you", "your", leaning.last).change, { remove: 3, insert: "your" }); // no space comes with it
+  assert.deepEqual(glided("so hello", "you", null, "hello", "").change, { remove: 0, insert: " you " }); // at its end
+  assert.deepEqual(glided("so ", "you", null, "", "hello").change, { remove: 0, insert: "you " }); // and its beginning
+});
+
 test("backspace takes one character as a person sees it", () => {
   for (const last of ["a", "é", "e\u0301", "👍🏽", "👩‍👩‍👧‍👦", "🇬🇧", "ש", "日"]) {
     assert.equal(lastCharacter(`ab ${last}`), last.length, last);
