@@ -471,8 +471,8 @@ def test_files_that_are_none(tacit: Commands, distilled: Make, tmp_path: Path) -
         tacit("evaluate", tmp_path / name, "--corpus", "typists").refused(name, told)
         tacit("predict", tmp_path / name, "hi").refused(name, told)
     for name in ("nowhere.tacit", "nowhere.arpa"):
-        tacit("evaluate", tmp_path / name, "--corpus", "typists").refused(name, "No such file")
-        tacit("predict", tmp_path / name, "hi").refused(name, "No such file")
+        tacit("evaluate", tmp_path / name, "--corpus", "typists").refused(name, "there is no such file")
+        tacit("predict", tmp_path / name, "hi").refused(name, "there is no such file")
     tacit("evaluate", tmp_path / "nowhere", "--corpus", "typists").refused("not a run directory")
     for name in ("model.tacit", "model.arpa"):
         tacit("evaluate", distilled() / name).refused(name, "no held-out text of its own", "--corpus")
