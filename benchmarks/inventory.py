@@ -12,7 +12,6 @@ lacks are left out.
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -21,30 +20,8 @@ import sentencepiece
 
 from tacit.commands.supplement import find
 from tacit.config import from_tables
-from tacit.text.pieces import Pieces, train
-from tacit.text.vocabulary import BOS, EOS, UNK
-
-
-def plain(counts: Counter[str], size: int, by_script: bool) -> Pieces:
-    """An inventory from a table with one line for each word; pieces may be kept from joining scripts."""
-    file = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([f"{word}\t{count}" for word, count in counts.most_common()]),
-        model_writer=file,
-        input_format="tsv",
-        model_type="unigram",
-        vocab_size=size,
-        character_coverage=1.0,
-        normalization_rule_name="identity",
-        treat_whitespace_as_suffix=True,
-        split_by_unicode_script=by_script,
-        bos_id=BOS,
-        eos_id=EOS,
-        unk_id=UNK,
-        num_threads=16,
-        minloglevel=2,
-    )
-    return Pieces(file.getvalue())
+from tacit.text.pieces import Pieces, from_table, train
+from tacit.text.vocabulary import UNK
 
 
 def figures(inventory: Pieces, counts: Counter[str]) -> dict[str, float]:
@@ -76,9 +53,10 @@ def main() -> None:
         Counter(word.lower() for sentence in part for word in sentence)
         for part in (text[:n], text[n : 2 * n])
     )
+    table = [f"{word}\t{count}" for word, count in counted.most_common()]
     made = {
-        "a line a word, split between scripts": plain(counted, options.size, by_script=True),
-        "a line a word": plain(counted, options.size, by_script=False),
+        "a line a word, split between scripts": from_table(table, options.size, by_script=True),
+        "a line a word": from_table(table, options.size),
         "as here": train(counted, options.size),
     }
     line = json.dumps(

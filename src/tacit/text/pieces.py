@@ -150,12 +150,15 @@ def train(counts: Mapping[str, float], size: int) -> Pieces:
     whole = all(c.is_integer() for c in used.values())
     unit = 1.0 if whole and max(used.values()) <= _MOST else min(used.values())
     unit = max(unit, max(used.values()) / _MOST)
+    return from_table(_lines(used, unit), size)
+
+
+def from_table(lines: Sequence[str], size: int, by_script: bool = False) -> Pieces:
+    """The inventory that sentencepiece makes of lines `word<TAB>count`; `by_script` keeps scripts in pieces apart."""
     file = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(
-                _lines(used, unit)
-            ),  # not a file: its path would be written into the model
+            sentence_iterator=iter(lines),  # not a file: its path would be written into the model
             model_writer=file,
             input_format="tsv",
             model_type="unigram",
@@ -163,7 +166,7 @@ def train(counts: Mapping[str, float], size: int) -> Pieces:
             character_coverage=1.0,
             normalization_rule_name="identity",
             treat_whitespace_as_suffix=True,
-            split_by_unicode_script=False,  # don't is one word: the tokeniser has decided
+            split_by_unicode_script=by_script,  # don't is one word: the tokeniser has decided
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
