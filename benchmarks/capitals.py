@@ -5,7 +5,7 @@ are written as a person wrote them.
 
     python benchmarks/capitals.py tatoeba-en:15000 common-voice-en:20000 [--data DIR] [--out capitals.json]
 
-A corpus comes with the size of its uncased vocabulary. `python tools/measured.py add-capitals capitals.json` puts what
+A corpus comes with the size of its uncased vocabulary. `python tools/measured.py add-casing capitals.json` puts what
 `--out` holds into docs/ngram.md.
 """
 

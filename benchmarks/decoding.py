@@ -3,11 +3,13 @@
     python benchmarks/decoding.py RUN > decoding.json            # RUN as `make demo` leaves it
     python tools/measured_keyboard.py add-decoding decoding.json
 
-Words of RUN's held-out people, 2,000 for each figure; the hands are those of `tacit.keyboard.noise`.
+2,000 words of RUN's held-out people for each figure, of which those count that the model has; the hands are those of
+`tacit.keyboard.noise`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -19,7 +21,9 @@ LEVELS = (0.7, 1.0, 1.2)
 
 
 def main() -> None:
-    run = Path(sys.argv[1])
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("run", type=Path)
+    run = given.parse_args().run
     config = runs.read_config(run)
     people = measures_text.read(config.text, config.typists, config.seed).messages
     rows = []

@@ -36,12 +36,15 @@ def test_a_second_process_is_told_and_changes_nothing(
     finally:
         running.kill()
         running.communicate()
-    assert tacit("train", "fedavg", "--out", out).code == 2  # held no more, but there is a run
+    tacit("train", "fedavg", "--out", out).refused("already holds a run")  # held no more
     with held(out):
         pass
 
 
-def test_of_two_that_begin_at_once_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("resume", [False, True])
+def test_of_two_that_begin_at_once_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resume: bool
+) -> None:
     """The other one comes between the first look and the directory being made."""
     corpus, out = write_corpus(tmp_path / "messages.jsonl"), tmp_path / "run"
     config = resolve("fedavg", [*TINY, f"text.corpus={corpus}", "training.rounds=1"])
@@ -54,13 +57,23 @@ def test_of_two_that_begin_at_once_one_is_told(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(directory, "place", late)
     with pytest.raises(TacitError, match="already holds a run"):
-        runs.train(config, out)
+        runs.train(config, out, resume)
     assert len((out / "metrics.jsonl").read_text().splitlines()) == 1
 
 
 def test_the_directory_is_let_go_when_training_fails(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="mine"), held(tmp_path):
-        raise ValueError("mine")
+    corpus, out = write_corpus(tmp_path / "messages.jsonl"), tmp_path / "run"
+    wild = ["client.lr=1e30", "client.clip=0", "training.rounds=2"]
+    with pytest.raises(TacitError, match="not finite"):
+        runs.train(resolve("fedavg", [*TINY, f"text.corpus={corpus}", *wild]), out)
+    with held(out):
+        pass
+
+
+def test_it_leaves_neither_a_file_nor_an_open_one(tmp_path: Path) -> None:
+    open_files = Path("/proc/self/fd")
+    before = len(list(open_files.iterdir())) if open_files.is_dir() else 0
     with held(tmp_path), pytest.raises(TacitError, match="another process is at work there"), held(tmp_path):
         pass
     assert not list(tmp_path.iterdir())
+    assert not before or len(list(open_files.iterdir())) == before

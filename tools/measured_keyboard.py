@@ -137,14 +137,16 @@ def decoding(found: Entry) -> str:
 def pages(folder: Path = RESULTS) -> dict[str, str]:
     """The pages as they should be."""
     found = read(FILE, folder)
-    blocks = {
-        "docs/keyboard-measures.md": {
-            "paper-5": tables_of_paper_5(found["measures"]),
-            "measures": measures(found["measures"]),
-            "network8": network8(found["network8"]),
-        },
-        "docs/keyboard.md": {"decoding": decoding(found["decoding"])},
-    }
+    made = (
+        ("docs/keyboard-measures.md", "paper-5", tables_of_paper_5, "measures"),
+        ("docs/keyboard-measures.md", "measures", measures, "measures"),
+        ("docs/keyboard-measures.md", "network8", network8, "network8"),
+        ("docs/keyboard.md", "decoding", decoding, "decoding"),
+    )
+    blocks: dict[str, dict[str, str]] = {}
+    for page, name, make, section in made:
+        if section in found:
+            blocks.setdefault(page, {})[name] = make(found[section])
     return {page: filled(Path(page).read_text("utf-8"), some) for page, some in blocks.items()}
 
 

@@ -110,29 +110,29 @@ def check_place(out: Path) -> None:
 
 @contextlib.contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """A directory for one process at a time; another that wants it is told so at once.
+    """A directory for one process of this machine at a time; another that wants it is told so at once.
 
-    The lock goes with the process, however it ends, and leaves no file. Where a file system has none, there is none.
+    The lock ends with the process and leaves no file. Where the system or the file system has none, there is none.
     """
-    if fcntl is None:  # not on Windows
+    if fcntl is None:
         yield
         return
     number = os.open(directory, os.O_RDONLY)
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(number)
-        raise TacitError(
-            f"{directory}: another process is at work there; wait for it, or choose another --out"
-        ) from None
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-            raise
-    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TacitError(
+                f"{directory}: another process is at work there; wait for it, or choose another --out"
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+                raise TacitError(
+                    f"{directory}: cannot be held ({error.strerror}); choose another --out"
+                ) from None
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.close(number)
+        os.close(number)
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:

@@ -167,7 +167,12 @@ def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
     mixed = {**rows, "high": {**rows["high"], "values": {"w": [2.0, 0.5]}}}
     assert [v.found for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
     one = {label: {**row, "values": {"w": row["values"]["w"][:1]}} for label, row in rows.items()}
-    assert [v.found for v in claims.check(ENTRY, one)][:2] == [claims.FEW] * 2  # the entry asks for two
+    assert [v.found for v in claims.check(ENTRY, one)] == [claims.FEW] * 3  # the entry asks for two
+    lacking = {**rows, "high": {**rows["high"], "values": {}}}
+    assert [v.found for v in claims.check(ENTRY, lacking)][:2] == [
+        claims.SAME,
+        claims.OTHER,
+    ]  # as if never reached
     never = {**rows, "high": {**rows["high"], "values": {"w": [None, None]}}}
     assert [v.found for v in claims.check(ENTRY, never)] == [claims.SAME, claims.OTHER, claims.OTHER]
 
@@ -180,6 +185,8 @@ def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
         (1.0, "high", "yes"),
         (1.15, "high", "no"),
         (0.9, "high", "yes"),
+        (100 / 101, "low", "yes"),  # just so much, which is within
+        (1.01, "high", "yes"),
     ],
 )
 def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):

@@ -113,6 +113,14 @@ def test_a_correction_by_enter_that_is_taken_back_is_unlearnt(page):
     assert learnt(page) == "1"
 
 
+def test_a_correction_by_enter_that_is_undone_is_unlearnt(page):
+    page.keyboard.type("tjanks")
+    page.keyboard.press("Enter")
+    assert text(page) == "Thanks\n" and learnt(page) == "1"
+    page.keyboard.press("Control+z")
+    assert text(page) == "Tjanks" and learnt(page) == "Nothing yet"
+
+
 def test_no_part_of_an_address_is_learnt_or_corrected(page):
     page.keyboard.type("see http://x.org/teh www.teh.org jane@teh.org @jane mine ")
     assert text(page) == "See http://x.org/teh www.teh.org jane@teh.org @jane mine "

@@ -154,6 +154,8 @@ def test_a_glide_inside_a_word_takes_its_place(page):
     others = [w for w in bar(page)[1:] if w]
     page.get_by_role("group", name="Suggestions").get_by_role("button", name=others[0], exact=True).click()
     assert text(page) == f"So {others[0]}, "
+    key(page, "Backspace").click()
+    assert text(page) == "So wonderful, "
 
 
 def test_a_glide_that_fits_no_word_says_so_where_it_is_seen(page):

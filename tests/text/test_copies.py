@@ -90,4 +90,21 @@ def test_copies_are_told_and_who_was_left_out(known: Path, tacit: Commands):
     told = tacit.ok("data", "describe", "nus-sms", "--data", known)
     assert "left out, as no person of their own: copy" in told and "as well" not in told
     found = json.loads(tacit.ok("data", "describe", file, "--json"))
-    assert found["copies"] == [{"user": "copy", "of": "ana", "share": 1.0}]
+    assert found["copies"] == [{"user": "copy", "of": "ana", "share": 1.0}] and found["left_out"] == []
+    found = json.loads(tacit.ok("data", "describe", "nus-sms", "--data", known, "--json"))
+    assert found["copies"] == [] and found["left_out"] == ["copy"]
+
+
+def test_what_was_not_looked_for_is_not_called_none(
+    known: Path, tacit: Commands, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(copies, "MOST", 37)
+    file = known / "nus-sms" / "nus_sms_en.jsonl"
+    assert "looked for in at most 37 messages, and were not here" in tacit.ok("data", "describe", file)
+    assert json.loads(tacit.ok("data", "describe", file, "--json"))["copies"] is None
+
+
+def test_one_message_that_everybody_has_costs_little():
+    """Pairs are counted of people with many messages only."""
+    people = {str(k): ["sent from my very own little telephone"] for k in range(5000)}
+    assert copies.find(from_messages("made", people)) == []

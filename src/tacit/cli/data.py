@@ -76,13 +76,19 @@ def data_describe(
         twice = {name: copies.find(part) for name, part in small.items()}
     if as_json:
         values = {
-            name: dataclasses.asdict(s) | {"copies": [c._asdict() for c in twice.get(name, ())]}
+            name: dataclasses.asdict(s)
+            | {"copies": [c._asdict() for c in twice[name]] if name in twice else None}
+            | {"left_out": catalogue.aside(corpus)}
             for name, s in found.items()
         }
         print_json(values if len(values) > 1 else next(iter(values.values())))
         return
     for name, s in found.items():
         print_table([[name, ""], *map(list, statistics.rows(s))])
+        if name not in twice and isinstance(parts[name], Corpus):
+            typer.echo(
+                f"copies of people are looked for in at most {copies.MOST:,} messages, and were not here"
+            )
         for copy in twice.get(name, ()):
             typer.echo(
                 f"{copy.share:.0%} of the longer messages of {copy.user} are those of {copy.of} as well"

@@ -1,7 +1,7 @@
 """What a paper says, checked against what was measured: the same direction, the other one, or no clear difference.
 
 An order of rows holds where it holds for every seed; it is the other way round where that holds for every seed; in
-between there is no clear difference. With fewer seeds than the entry asks for nothing is said of an order. A row that
+between there is no clear difference. With fewer seeds than the entry asks for nothing is said. A row that
 never reached its target is worse than any that did.
 """
 
@@ -36,10 +36,10 @@ def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) ->
     if not all(label in rows for label in labels):
         return Verdict(claim, OPEN, "")
     metric = entry.metric(claim.metric)
-    values = [rows[label]["values"].get(claim.metric, []) for label in labels]
+    values = [rows[label]["values"].get(claim.metric) or [None] * entry.seeds for label in labels]
     seeds = min(len(v) for v in values)
     figures = " · ".join(figure(v, metric.shown, around=False) for v in values)
-    if claim.order and seeds < entry.seeds:
+    if seeds < entry.seeds:
         return Verdict(claim, FEW, figures)
     if claim.order:
         return Verdict(claim, _ordered(values, metric.better == "low", seeds, claim.by), figures)
@@ -52,7 +52,8 @@ def _ordered(values: Sequence[Sequence[float | None]], low: bool, seeds: int, by
     worst = math.inf if low else -math.inf
     by_seed = [[worst if (value := v[s]) is None else value for v in values] for s in range(seeds)]
     signs = {_sign(a * by, b, low) for one in by_seed for a, b in pairwise(one)}
-    if signs == {1}:
+    finite = all(math.isfinite(value) for one in by_seed for value in one)
+    if signs == {1} or (by != 1 and finite and -1 not in signs):  # "half of it" may be just half
         return SAME
     ends = {_sign(one[0] * by, one[-1], low) for one in by_seed}
     return OTHER if ends == {-1} else UNCLEAR

@@ -166,16 +166,14 @@ def _provenance(entry: Entry, rows: Rows) -> str:
     seeds = sorted({len(row["seeds"]) for row in rows.values()})
     seconds = sum(sum(row["seconds"]) for row in rows.values() if "from" not in row)
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-    took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+    took = f", in {seconds:.0f} s" if seconds < 120 else f", in {seconds / 60:.0f} minutes"
     left = len(entry.rows) - len(rows)
     rest = f"; {left} of {len(entry.rows)} rows not run (all take {entry.takes})" if left else ""
     plural = "" if many == "1" else "s"
     lent = Counter(row["from"][0] for row in rows.values() if "from" in row)
     also = "".join(f" Runs shared with {name}: {n}." for name, n in lent.items())
-    where = "; ".join(machines)
-    return (
-        f"Measured with {many} seed{plural} on {where}, in {took}{rest}.{also} Configuration {entry.hash()}."
-    )
+    where = f"{'; '.join(machines)}{took if seconds else ''}"
+    return f"Measured with {many} seed{plural} on {where}{rest}.{also} Configuration {entry.hash()}."
 
 
 def _claims(verdicts: Sequence[claims.Verdict]) -> str:

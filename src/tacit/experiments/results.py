@@ -114,7 +114,7 @@ def write(entry: Entry, rows: Sequence[Mapping[str, Any]], path: Path) -> dict[s
         "entry": entry.name,
         "configuration": entry.hash(),
         "versions": {"tacit": __version__, "jax": jax.__version__},
-        "seconds": round(sum(sum(row["seconds"]) for row in kept if row), 1),
+        "seconds": round(sum(sum(row["seconds"]) for row in kept if row and "from" not in row), 1),
         "rows": [row for row in kept if row],
     }
     try:

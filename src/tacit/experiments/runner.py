@@ -71,15 +71,17 @@ def run(
     """
     numbers = list(range(entry.seeds if seeds is None else seeds))
     known = {} if again else measured(entry, out)
-    rows = [r for r in chosen(entry, only) if len(known.get(r.label, {}).get("seeds", ())) < len(numbers)]
-    lent = {} if again else {r.label: borrowed(entry, r, numbers, out) for r in rows}
-    taken = [found for found in lent.values() if found]
-    rows = [r for r in rows if not lent.get(r.label)]
+    own = {label for label, row in known.items() if "from" not in row and len(row["seeds"]) >= len(numbers)}
+    rows = [row for row in chosen(entry, only) if row.label not in own]
+    taken = [] if again else borrowed(entry, rows, numbers, out)
+    there = {row["label"] for row in taken}
     parts = _parts(out) / entry.name
-    found = _cells(entry, rows, numbers, data, parts, follow, time.monotonic() + 60 * minutes)
+    todo = [row for row in rows if row.label not in there]
+    found = _cells(entry, todo, numbers, data, parts, follow, time.monotonic() + 60 * minutes)
     result = write(entry, [*taken, *found], out / f"{entry.name}.json")
+    done = there | {row["label"] for row in found}
     for row in rows:
-        if any(row.label == done["label"] for done in found):
+        if row.label in done:
             for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
                 kept.unlink()
     if not any(parts.glob("*-*.json")):
@@ -87,23 +89,31 @@ def run(
     return result
 
 
-def borrowed(entry: Entry, row: Row, seeds: Sequence[int], folder: Path) -> dict[str, Any] | None:
-    """A row that another entry has measured with these seeds, where its kind (`borrow`) knows it for the same run."""
+def borrowed(entry: Entry, rows: Sequence[Row], seeds: Sequence[int], folder: Path) -> list[dict[str, Any]]:
+    """Those of the rows that another entry has measured with these seeds, where their kind (`borrow`) knows a run for
+    the same."""
     borrow = getattr(_module(entry.kind), "borrow", None)
-    if borrow is None:
-        return None
-    for other in entries():
-        if other.kind != entry.kind or other.name == entry.name:
-            continue
-        for label, found in measured(other, folder).items():
-            if found["seeds"] == list(seeds) and (values := borrow(row.settings, found)):
+    if borrow is None or not rows:
+        return []
+    others = [other for other in entries() if other.kind == entry.kind and other.name != entry.name]
+    lenders = [
+        ([other.name, label], found)
+        for other in others
+        for label, found in measured(other, folder).items()
+        if "from" not in found and found["seeds"] == list(seeds)
+    ]
+    taken = []
+    for row in rows:
+        for source, found in lenders:
+            if values := borrow(row.settings, found):
                 own = {
                     "label": row.label,
                     "configuration": row.hash(entry.kind),
                     "settings": dict(row.settings),
                 }
-                return {**found, **own, "values": values, "from": found.get("from", [other.name, label])}
-    return None
+                taken.append({**found, **own, "values": values, "from": source})
+                break
+    return taken
 
 
 def run_quickly(

@@ -138,10 +138,15 @@ function rubOut() {
     if (made.last?.kind === "kept") kept.add(made.last.word.toLowerCase());
     apply(made.change);
     last = made.last;
-    const start = before().lastIndexOf("\n") + 1;
-    if (start !== line.start && start === finished?.start) line = finished; // what it taught is known, and can be unlearnt
+    resume();
   }
   taps = taps.slice(0, placeOf(before()).typed.length);
+}
+
+/** Where the caret is back in the line that Enter ended, what that line taught is known, and can be unlearnt. */
+function resume() {
+  const start = before().lastIndexOf("\n") + 1;
+  if (start !== line.start && start === finished?.start) line = finished;
 }
 
 /** The line at the caret, none of which is to be learnt: it stood there before. @param {string} text before the caret */
@@ -287,7 +292,9 @@ function undo(again) {
   keys++;
   message.value = state.text;
   message.setSelectionRange(state.caret, state.caret);
-  [pasted, last, taps, finished] = [state.pasted, null, [], null];
+  [pasted, last, taps] = [state.pasted, null, []];
+  resume();
+  finished = null;
   settle();
   refresh(null, false);
   const { typed } = lessonsOf(before());
@@ -328,7 +335,7 @@ buttons.forEach((button, i) => {
 
 byId("clear").addEventListener("click", () => {
   message.value = "";
-  [keys, pasted, last, taps, line] = [0, 0, null, [], untold(0, [])];
+  [keys, pasted, last, taps, line, finished] = [0, 0, null, [], untold(0, []), null];
   settle();
   message.focus();
   refresh(null);

@@ -10,7 +10,7 @@
 /**
  * What the last key did, if the next one may refer to it.
  * @typedef {{kind: "corrected", typed: string, put: string} | {kind: "picked"} | {kind: "kept", word: string}
- *   | {kind: "glided", put: string} | null} Last
+ *   | {kind: "glided", put: string, instead?: string} | null} Last
  */
 
 const LEANS = /^[.,!?;:…)\]}”%]$/;
@@ -83,18 +83,19 @@ export function glided(before, word, last = null, typed = "", after = "") {
   if (last?.kind === "glided" && before.endsWith(last.put)) {
     const [first] = /^ ?/.exec(last.put) ?? [""];
     const put = `${first}${word}${last.put.endsWith(" ") ? " " : ""}`;
-    return { change: { remove: last.put.length, insert: put }, last: { kind: "glided", put } };
+    return { change: { remove: last.put.length, insert: put }, last: { ...last, put } };
   }
   if (typed && restOf(after)) {
     const { change } = pick(before, typed, word, after);
-    return { change, last: { kind: "glided", put: change.insert } };
+    return { change, last: { kind: "glided", put: change.insert, instead: typed + after.slice(0, change.after) } };
   }
   const put = `${gap(before)}${word} `;
   return { change: { remove: 0, insert: put }, last: { kind: "glided", put } };
 }
 
 /**
- * Right after a correction: what was typed comes back, and is not corrected again. Otherwise one character goes.
+ * Right after a correction: what was typed comes back, and is not corrected again. Right after a glide the drawn word goes,
+ * and the word comes back that it took the place of. Otherwise one character goes.
  * @param {string} before
  * @param {Last} last
  * @returns {{change: Change, last: Last}}
@@ -104,7 +105,8 @@ export function backspace(before, last) {
     return { change: { remove: last.put.length, insert: last.typed }, last: { kind: "kept", word: last.typed } };
   }
   if (last?.kind === "glided" && before.endsWith(last.put)) {
-    return { change: { remove: last.put.length, insert: "" }, last: null }; // a drawn word goes as it came
+    const { put, instead = "" } = last;
+    return { change: { remove: put.length, insert: instead }, last: null }; // a drawn word goes as it came
   }
   return { change: { remove: lastCharacter(before), insert: "" }, last: null };
 }

@@ -85,7 +85,9 @@ def train(
             if not there:
                 directory.place(out)
                 stack.enter_context(held(out))
-                directory.check(config, out, resume)  # another process may have been quicker
+                directory.check(
+                    config, out, False
+                )  # another process may have been quicker: its run is not ours
             directory.make(config, out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)

@@ -19,7 +19,7 @@ MOST = 2_000_000  # messages of a corpus that is looked through; all longer ones
 
 
 class Copy(NamedTuple):
-    """Somebody most of whose longer messages are those of another, who has more."""
+    """Somebody half of whose longer messages, or more, are those of another, who has at least as many."""
 
     user: str
     of: str
@@ -40,20 +40,16 @@ def find(population: Population) -> list[Copy]:
         {m.text for m in population.messages(k) if len(m.text.split()) >= WORDS}
         for k in range(len(population))
     ]
+    judged = [k for k, said in enumerate(long) if len(said) >= FEWEST]
     who: dict[str, list[int]] = {}
-    for k, said in enumerate(long):
-        for text in said:
+    for k in judged:
+        for text in long[k]:
             who.setdefault(text, []).append(k)
-    shared: Counter[tuple[int, int]] = Counter()  # (the smaller, the larger)
-    for people in who.values():
-        for a in people:
-            for b in people:
-                if (len(long[a]), a) < (len(long[b]), b):
-                    shared[a, b] += 1
     best: dict[int, tuple[float, int]] = {}
-    for (a, b), count in shared.items():
-        share = count / len(long[a])
-        if len(long[a]) >= FEWEST and share >= SHARE:
-            best[a] = max(best.get(a, (0.0, -1)), (share, b))
+    for a in judged:
+        others = Counter(b for text in long[a] for b in who[text] if (len(long[a]), a) < (len(long[b]), b))
+        for b, count in others.items():
+            if (share := count / len(long[a])) >= SHARE:
+                best[a] = max(best.get(a, (0.0, -1)), (share, b))
     found = [Copy(population.user(a), population.user(b), share) for a, (share, b) in best.items()]
     return sorted(found, key=lambda c: (-c.share, c.user))

@@ -122,7 +122,9 @@ test("a drawn word keeps apart from the one before; another choice takes its pla
 
 test("inside a word a drawn word takes the place of all of it, with the space or before the mark that follows", () => {
   const made = glided("so he", "you", null, "he", "llo there");
-  assert.deepEqual(made, { change: { remove: 2, insert: "you ", after: 4 }, last: { kind: "glided", put: "you " } });
+  assert.deepEqual(made.change, { remove: 2, insert: "you ", after: 4 });
+  const another = glided("so you ", "your", made.last);
+  assert.deepEqual(backspace("so your ", another.last).change, { remove: 5, insert: "hello " }); // what was there is back
   const leaning = glided("so he", "you", null, "he", "llo, there");
   assert.deepEqual(leaning.change, { remove: 2, insert: "you", after: 3 });
   assert.deepEqual(glided("so you", "your", leaning.last).change, { remove: 3, insert: "your" }); // no space comes with it

@@ -16,7 +16,7 @@ from tacit.config import Config, resolve
 from tacit.errors import TacitError
 from tacit.experiments.data import locate
 from tacit.experiments.entry import Settings
-from tacit.experiments.results import Measured
+from tacit.experiments.results import POINTS, Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import transposed_score
 from tacit.files import read_lines
@@ -41,20 +41,25 @@ def _resolved(settings: Settings, seed: int) -> Config:
 def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
     """The values that a measured row of another table gives for these settings, if its training was the same.
 
-    Then two tables differ only in what they ask of it: a target is looked for again in the curve, but the
-    transposed score must have been taken.
+    Then two tables differ only in what they ask of it. The transposed score must have been taken; another target is
+    looked for in the curves, which must be whole.
     """
-    if _resolved(settings, 0) != _resolved(row["settings"], 0) or not row["curves"]:
+    if _resolved(settings, 0) != _resolved(row["settings"], 0):
         return None
     values = {k: v for k, v in row["values"].items() if k != "transposed" or settings.get("transposed")}
     if settings.get("transposed") and "transposed" not in values:
+        return None
+    if all(settings.get(k) == row["settings"].get(k) for k in ("target", "target_top1")):
+        return values
+    curves = [row["curves"].get(k, []) for k in ("perplexity", "top1")]
+    if not all(seeds and all(c and len(c["x"]) < POINTS for c in seeds) for seeds in curves):
         return None
     lines = [
         [
             {"round": x, "valid_perplexity": p, "valid_top1": t}
             for x, p, t in zip(a["x"], a["y"], b["y"], strict=True)
         ]
-        for a, b in zip(row["curves"]["perplexity"], row["curves"]["top1"], strict=True)
+        for a, b in zip(*curves, strict=True)
     ]
     return {**values, "rounds": [reached(seed, settings) for seed in lines]}
 
