@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -21,7 +22,7 @@ from tacit import runs
 from tacit.config import Config, resolve
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Scores
-from tacit.runs import training
+from tacit.runs import directory, training
 from tacit.text.packed import pack
 
 
@@ -56,7 +57,9 @@ def test_a_run_directory_holds_what_it_says(trained: Trained) -> None:
         "checkpoints/best.safetensors",
         "summary.json",
     }
-    assert runs.read_config(trained.path) == configured(trained.corpus)
+    found, given = runs.read_config(trained.path), configured(trained.corpus)
+    assert re.fullmatch("[0-9a-f]{16}", found.text.fingerprint)
+    assert directory.marked(found, "") == given
 
 
 def test_metrics_are_one_line_a_round_and_timings_are_apart(trained: Trained) -> None:

@@ -5,7 +5,6 @@ A file is an n-gram model (compact or ARPA) or an 8-bit network of `tacit export
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,7 +42,7 @@ def evaluate(
     if corpus is not None and not _same(corpus, config.text.corpus):
         people = corpus == "typists" or is_messages(resolve(corpus, data))  # which have no protocol
         protocol = "plain" if people else config.text.protocol
-        other = dataclasses.replace(config.text, corpus=corpus, protocol=protocol)
+        other = config.text.of(corpus, protocol)
         text = whole_corpus(other, config.typists, run.encoder, data, watch)
         return {"text": corpus, **summary(score(run.params, text), text, spelling)}
     ready = prepare(config.text, config.partition, config.typists, config.seed, run.encoder, data, watch)

@@ -110,7 +110,7 @@ def _subject(path: Path, corpus: str | None, held_out: Path | None) -> Subject:
     config = dataclasses.replace(run.text, case=case)
     if corpus is None or _same(corpus, config.corpus):
         return Subject(judged, asked, config, run.typists, run.seed, runtime)
-    config = dataclasses.replace(config, corpus=corpus, protocol="plain")
+    config = config.of(corpus)
     return Subject(judged, asked, config, run.typists, None, runtime)
 
 

@@ -116,7 +116,7 @@ def people(
         if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
             raise _voiceless(corpus)
         return f"{corpus}, held-out people", join([ready.valid, ready.test])
-    other = dataclasses.replace(config.text, corpus=corpus, protocol="plain")
+    other = config.text.of(corpus)
     source = read_population(other, config.typists, data, watch)
     if isinstance(source, SplitCorpus) or len(source) == 1:
         raise _voiceless(corpus)

@@ -52,7 +52,7 @@ def find(config: Config, given: str | None, data: Path | None) -> Supplement | N
         return None
     if given in (None, "typists"):
         others = dataclasses.replace(config.typists, users=OTHERS, seed=config.typists.seed + 1)
-        text = dataclasses.replace(config.text, corpus="typists", protocol="plain")
+        text = config.text.of("typists")
         return Supplement(f"{OTHERS} other typists", text, others, data)
     assert given is not None
     path = catalogue.resolve(given, data)
@@ -61,5 +61,5 @@ def find(config: Config, given: str | None, data: Path | None) -> Supplement | N
             f"--supplement {given} is the clients' own text, which no server has; give another corpus"
         )
     at = str(path.resolve()) if catalogue.user_path(given).exists() else given
-    text = dataclasses.replace(config.text, corpus=at, protocol="plain")
+    text = config.text.of(at)
     return Supplement(given, text, config.typists, data)

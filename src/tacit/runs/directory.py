@@ -86,6 +86,18 @@ def check(config: Config, out: Path, resume: bool) -> None:
         raise TacitError(f"{out} exists and is no run directory; choose another --out")
 
 
+def reading(config: Config, out: Path) -> Config:
+    """The configuration with the mark of the text that a run in this directory was begun with."""
+    if not (out / "config.toml").is_file():
+        return config
+    return marked(config, read_config(out).text.fingerprint)
+
+
+def marked(config: Config, fingerprint: str) -> Config:
+    """The configuration with the mark of its text."""
+    return dataclasses.replace(config, text=dataclasses.replace(config.text, fingerprint=fingerprint))
+
+
 def _same(stored: Config, config: Config, out: Path) -> None:
     """Refuse to go on with other settings; only a longer run with constant rates may be made of it."""
     constant = {config.client.schedule, config.server.schedule, config.central.schedule} == {"constant"}
@@ -93,7 +105,8 @@ def _same(stored: Config, config: Config, out: Path) -> None:
         b = dataclasses.asdict(config)[part]
         pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
         for key, was, wanted in pairs:
-            if was != wanted and not (key == "training.rounds" and constant and wanted > was):
+            longer = key == "training.rounds" and constant and wanted > was
+            if was != wanted and not longer and key != "text.fingerprint":
                 raise TacitError(
                     f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
                     "choose another --out"

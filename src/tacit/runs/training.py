@@ -73,6 +73,7 @@ def train(
             if there:
                 stack.enter_context(held(out))
             directory.check(config, out, resume)
+            config = directory.reading(config, out)
         else:
             watchers, watch = (), nobody  # there is one run to be watched
         words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
@@ -88,7 +89,7 @@ def train(
                 directory.check(
                     config, out, False
                 )  # another process may have been quicker: its run is not ours
-            directory.make(config, out)
+            directory.make(directory.marked(config, ready.fingerprint), out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)
         try:
@@ -144,7 +145,7 @@ def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
 
 def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
     """What the processes of a job must have in common; the corpus may lie elsewhere on each host."""
-    text = dataclasses.replace(config.text, corpus="", inventory="")
+    text = dataclasses.replace(config.text, corpus="", inventory="", fingerprint=ready.fingerprint)
     parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
     return {
         "versions": f"{__version__} {jax.__version__}".encode(),

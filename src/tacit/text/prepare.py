@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -61,6 +61,11 @@ class TextConfig:
     max_words: int = number(30, 0)  # training: a longer message goes on in a new sequence; 0: no limit
     held_out_users: float = number(0.1, 0, 0.45)  # share of people for validation, and again for the test
     held_out_text: float = number(0.1, 0, 0.9)  # share of each training person's latest messages
+    fingerprint: str = ""  # of the corpus; a run writes it down, and no other text is taken for it then
+
+    def of(self, corpus: str, protocol: Literal["plain", "fedatt"] = "plain") -> TextConfig:
+        """The same reading of another corpus."""
+        return replace(self, corpus=corpus, protocol=protocol, fingerprint="")
 
 
 class Prepared(NamedTuple):
@@ -72,6 +77,7 @@ class Prepared(NamedTuple):
     test: Packed  # held-out typists, or the corpus's own test split
     seen: Packed | None  # held-out text of typists who were trained on
     spelling: Spelling | None = None  # of a piece model; its vocabulary are the pieces
+    fingerprint: str = ""  # of the corpus
 
 
 def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], list[list[str]]]:
@@ -102,7 +108,13 @@ def read_population(
         return Typists(typists)
     found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, watch)
     aside = catalogue.aside(config.corpus)
-    return found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
+    found = found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
+    if config.fingerprint and config.fingerprint != corpus.fingerprint(found):
+        raise TacitError(
+            f"{config.corpus} is not the text that the run was trained on: people or messages have changed, and who is "
+            "held out with them; bring that text back, or train again"
+        )
+    return found
 
 
 def whole_corpus(
@@ -141,6 +153,9 @@ def prepare(
     (200, 16)
     """
     source = read_population(config, typists, data, watch)
+    mark = ""  # of typists: they are made as the configuration says
+    if isinstance(source, corpus.Corpus | corpus.SplitCorpus):
+        mark = corpus.fingerprint(source)
     lower = config.case == "lower"
     if isinstance(source, corpus.SplitCorpus):
         texts = [everybody(part, lower, watch) for part in source]
@@ -152,8 +167,8 @@ def prepare(
     else:
         ready = _prepare_people(source, config, split, seed, words, watch)
     if ready.seen is not None and len(ready.seen.offsets) < 2:  # held_out_text = 0, or one message each
-        return ready._replace(seen=None)
-    return ready
+        ready = ready._replace(seen=None)
+    return ready._replace(fingerprint=mark)
 
 
 class _Part(NamedTuple):
