@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tacit.experiments import page, runner
-from tacit.experiments.entry import find
+from tacit.experiments.entry import entries, find
 from tacit.experiments.kinds.text import borrow
 from tacit.experiments.results import POINTS, Measured, cell, measured, row_of, write
 
@@ -53,6 +55,16 @@ def test_a_row_that_was_lent_says_where_it_was_measured_first(results):
         found = runner.run(find(name), results, only=label, minutes=0)
         lent = {row["label"]: row["from"] for row in found["rows"]}
         assert lent[label] == [SOURCE, "WikiText-2, FedAvg, C 0.1"]
+
+
+def test_rows_that_stand_in_the_results_are_those_they_were_lent_from():
+    folder = Path("results")
+    lent = [row for e in entries() for row in measured(e, folder).values() if "from" in row]
+    assert lent
+    for row in lent:
+        name, label = row["from"]
+        source = measured(find(name), folder)[label]
+        assert row["values"] == borrow(row["settings"], source), row["label"]
 
 
 @pytest.mark.parametrize("seeds", [1, 2])

@@ -86,7 +86,7 @@ def check(config: Config, out: Path, resume: bool) -> None:
         raise TacitError(f"{out} exists and is no run directory; choose another --out")
 
 
-def reading(config: Config, out: Path) -> Config:
+def as_begun(config: Config, out: Path) -> Config:
     """The configuration with the mark of the text that a run in this directory was begun with."""
     if not (out / "config.toml").is_file():
         return config

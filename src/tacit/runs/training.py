@@ -73,7 +73,7 @@ def train(
             if there:
                 stack.enter_context(held(out))
             directory.check(config, out, resume)
-            config = directory.reading(config, out)
+            config = directory.as_begun(config, out)
         else:
             watchers, watch = (), nobody  # there is one run to be watched
         words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
@@ -86,9 +86,8 @@ def train(
             if not there:
                 directory.place(out)
                 stack.enter_context(held(out))
-                directory.check(
-                    config, out, False
-                )  # another process may have been quicker: its run is not ours
+                # another process may have been quicker, whose run is not ours
+                directory.check(config, out, False)
             directory.make(directory.marked(config, ready.fingerprint), out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)
