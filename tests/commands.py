@@ -190,6 +190,21 @@ def write_corpus(path: Path, people: int = 12, messages: int = 8) -> Path:
     return path
 
 
+def configured(corpus: Path, *more: str, preset: str = "fedavg") -> Config:
+    """A small run on this corpus."""
+    return resolve(preset, [*TINY, f"text.corpus={corpus}", f"training.rounds={ROUNDS}", *more])
+
+
+def lasting(path: Path) -> dict[str, bytes]:
+    """What must be the same however a run came to its end; timings and pages never are."""
+    return {k: v for k, v in tree(path).items() if k not in ("timings.jsonl", "report.html")}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """A file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 def tree(path: Path) -> dict[str, bytes]:
     """Every file under a directory, by its place."""
     return {str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
