@@ -15,13 +15,14 @@ from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
 from tacit.federated.executors import choose_executor, client_message, cohort_training
 from tacit.federated.lanes import Plan, lay_out, plan
-from tacit.federated.local import ClientConfig, Progress
-from tacit.federated.objective import next_word_loss
+from tacit.federated.local import ClientConfig, Cohort, Progress
+from tacit.federated.objective import Labelled, next_word_loss
 from tacit.federated.rounds import Algorithm, text_cohort
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
 from tacit.models import ModelConfig, language_model
+from tacit.models.images import mnist_cnn
 
 KEY = jax.random.key(11)
 RULES = {
@@ -163,6 +164,22 @@ def test_plans():
     assert plan(even, worlds.START, 2, False, 100) == Plan(2, 0)
     one_large = even._replace(steps=np.array([2, 40, 3, 2, 4], np.int32))
     assert plan(one_large, worlds.START, 1, True, 100).lanes == 2  # four small ones beside the large one
+
+
+def test_pixels_are_not_words():
+    """A digit has one prediction, not one for each pixel: a client's 600 digits leave room for others beside it."""
+    cnn = jax.eval_shape(mnist_cnn().init, KEY)
+    digits = Labelled(np.zeros((10, 6, 600, 784), np.uint8), np.zeros((10, 6, 600), np.int32))
+    ten = Cohort(
+        ids=np.arange(10, dtype=np.int32),
+        batches=digits,
+        steps=np.full(10, 6, np.int32),
+        scale=np.ones(10, np.float32),
+        weight=np.ones(10, np.float32),
+        present=np.ones(10, bool),
+    )
+    assert plan(ten, cnn, 1, True, 10_000).lanes == 10
+    assert plan(ten, cnn, 1, True, 2_000).lanes == 3  # but each makes many numbers of its pixels
 
 
 def test_beta_noise_has_its_size_and_is_there_before_the_scores():

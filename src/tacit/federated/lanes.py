@@ -19,6 +19,8 @@ from tacit.federated.trees import size
 from tacit.models.base import Params
 from tacit.text.packed import bucket
 
+_OF_A_FEATURE = 256  # numbers that a step of the largest image model makes of each of its inputs, about
+
 
 class Lanes(NamedTuple):
     """A cohort by segment and lane. Nothing is trained where `steps` is 0."""
@@ -66,12 +68,11 @@ def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memor
 
 
 def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
-    """Lanes that fit the memory: copies of the model, and the scores over the vocabulary with their gradient."""
-    batch = jax.tree.leaves(cohort.batches)[0]
-    cells = int(np.prod(batch.shape[2:4])) if batch.ndim > 3 else batch.shape[2]
+    """Lanes that fit the memory: copies of the model, the scores with their gradient, and what is made of points."""
+    inputs, targets = (int(np.prod(a.shape[2:])) for a in jax.tree.leaves(cohort.batches)[:2])  # of one step
     widest = max(max(leaf.shape, default=1) for leaf in jax.tree.leaves(params))
-    each = 4 * (6 * size(params) + 3 * cells * widest)
-    return max(1, memory_mb * 2**20 // each) * devices
+    each = 6 * size(params) + 3 * targets * widest + (_OF_A_FEATURE * inputs if inputs > targets else 0)
+    return max(1, memory_mb * 2**20 // (4 * each)) * devices
 
 
 def memory_mb(given: int) -> int:
