@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from tacit.config import from_tables
 from tacit.experiments.entry import find
 from tacit.experiments.kinds import (
     bound,
@@ -21,6 +23,8 @@ from tacit.experiments.kinds import (
 )
 from tacit.experiments.runner import Place
 from tacit.experiments.synthetic import CLASSES, FEATURES, synthetic
+from tacit.ngram import kneser_ney
+from tacit.text.prepare import prepare
 from tacit.text.tokens import tokenize
 
 
@@ -117,6 +121,33 @@ def test_typists_are_written_once_for_all_rows(tmp_path):
     first.write_bytes(written[:-1])
     assert keyboards.typists_file(settings, tmp_path).read_bytes() == written[:-1]
     assert len({json.loads(line)["user"] for line in written.decode().splitlines()}) == 3
+
+
+def test_an_n_gram_has_a_level_among_the_curves(tmp_path):
+    """On the validation text that networks are looked at with; one suggestion after another judges it."""
+    settings = {
+        "typists.users": 12,
+        "typists.messages": 8,
+        "text.corpus": "typists",
+        "text.vocabulary": 60,
+        "training.evaluate_sentences": 10_000,
+        "ngram": 2,
+    }
+    found = keyboards.measure(settings, 0, Place(tmp_path, tmp_path / "row"))
+    source = keyboards.typists_file(settings, tmp_path)
+    config = from_tables({"text": {"corpus": str(source), "vocabulary": 60}})
+    ready = prepare(config.text, config.partition, config.typists, 0)
+    model = kneser_ney.fit(ready.clients.tokens, ready.clients.offsets, len(ready.vocabulary), 2)
+    right = words = 0
+    for begin, end in pairwise(ready.valid.offsets.tolist()):
+        sentence = ready.valid.tokens[begin:end].tolist()
+        for k in range(1, len(sentence) - 1):  # not the end: a keyboard suggests words
+            right += [sentence[k]] == [w for w, _ in kneser_ney.next_words(model, sentence[:k], 1)]
+            words += 1
+    assert 0 < right < words
+    assert found.curves["top1"] == ([0], [pytest.approx(right / words, abs=1e-12)])
+    perplexity = found.curves["perplexity"][1][0]
+    assert perplexity == found.values["valid"] != found.values["perplexity"]
 
 
 def test_the_first_evaluated_round_at_a_target():

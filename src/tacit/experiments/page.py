@@ -217,7 +217,9 @@ def draw(plot: Plot, entry: Entry, rows: Rows) -> str:
     lines = drawn(plot, entry, rows)
     if not lines:
         return ""
-    return plots.curves(lines, plot.ylabel, log=plot.log, xlabel=plot.xlabel, percent=plot.percent)
+    levels = {name: y[0] for name, (x, y) in lines.items() if list(x) == [0]}  # it has no rounds: an n-gram
+    moving = {name: line for name, line in lines.items() if name not in levels}
+    return plots.curves(moving, plot.ylabel, levels, plot.log, plot.xlabel, plot.percent)
 
 
 def _average(curves: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[float], list[float]]:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tacit import runs
 from tacit.commands.demo import fit_ngram
 from tacit.config import from_tables
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
+from tacit.federated.evaluation import summary
 from tacit.files import write_atomic
+from tacit.ngram import baseline
 from tacit.text.prepare import prepare
 from tacit.text.typists import Typists
 
@@ -47,11 +50,9 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     config = text.config_of({"preset": "fedavg", **rest}, seed, place)
     ready = prepare(config.text, config.partition, config.typists, config.seed, None, place.data)
     place.say("counting n-grams")
-    _, found = fit_ngram(ready, settings["ngram"])
-    none = {
-        "bytes_per_client_and_round": None,
-        "best_round": 0,
-        "parameters": 0,
-        "valid": {"perplexity": None},
-    }
-    return Measured(text.figures({**found, **none}))
+    model, found = fit_ngram(ready, settings["ngram"])
+    held = runs.sample(ready.valid, config.training.evaluate_sentences, config.seed)  # what training looks at
+    valid = summary(baseline.score(model, held), held)
+    none = {"bytes_per_client_and_round": None, "best_round": 0, "parameters": 0}
+    level = {name: ([0], [valid[name]]) for name in ("perplexity", "top1")}  # a curve without rounds
+    return Measured(text.figures({**found, **none, "valid": valid}), level)
