@@ -21,6 +21,7 @@ from tacit.experiments.kinds import (
     spam,
     text,
 )
+from tacit.experiments.results import cell
 from tacit.experiments.runner import Place
 from tacit.experiments.synthetic import CLASSES, FEATURES, synthetic
 from tacit.ngram import kneser_ney
@@ -80,6 +81,13 @@ def test_spam_features_come_from_training_messages_only():
     assert sets.train.x.sum(0).min() > 0  # every word was seen in training
 
 
+def test_a_spam_run_that_diverges_has_no_figures(tmp_path):
+    quick = find("spam").quickly().rows[0].settings
+    found = spam.measure({**quick, "lr": 1e38}, 0, Place(None, tmp_path))
+    assert set(found.values.values()) == {None} and {"f1", "best_f1"} < set(found.values)
+    cell(found, 1.0)  # and can be kept
+
+
 def test_tokens_are_counted_with_and_without_ends(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text(" a b c \n\n d <unk> \n", "utf-8")
@@ -87,8 +95,10 @@ def test_tokens_are_counted_with_and_without_ends(tmp_path):
 
 
 def test_the_two_splits_of_digits_differ(tmp_path):
-    row = find("mnist-cnn-computation").quickly()
-    found = [images.measure({**r.settings, "rounds": 1}, 0, Place(None, tmp_path)) for r in row.rows]
+    quick = {**find("mnist-cnn-computation").quickly().rows[0].settings, "model": "logistic", "rounds": 1}
+    found = [
+        images.measure({**quick, "split": split}, 0, Place(None, tmp_path)) for split in ("iid", "non-iid")
+    ]
     assert [len(f.curves["accuracy"][0]) for f in found] == [2, 2]
     assert found[0].values["best"] > found[1].values["best"] > 0.1
 

@@ -163,16 +163,15 @@ def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
     assert [v.found for v in claims.check(ENTRY, {})] == [claims.OPEN] * 3
     runner.run(ENTRY, tmp_path)
     rows = results.measured(ENTRY, tmp_path)
-    assert [v.found for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.OTHER]
+    assert [v.found for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.UNCLEAR]
     mixed = {**rows, "high": {**rows["high"], "values": {"w": [2.0, 0.5]}}}
     assert [v.found for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
     one = {label: {**row, "values": {"w": row["values"]["w"][:1]}} for label, row in rows.items()}
     assert [v.found for v in claims.check(ENTRY, one)] == [claims.FEW] * 3  # the entry asks for two
     lacking = {**rows, "high": {**rows["high"], "values": {}}}
-    assert [v.found for v in claims.check(ENTRY, lacking)][:2] == [
-        claims.SAME,
-        claims.OTHER,
-    ]  # as if never reached
+    assert [v.found for v in claims.check(ENTRY, lacking)] == [claims.OPEN] * 3
+    more = {**rows, "low": {**rows["low"], "values": {"w": [1.0, 1.25, 9.0]}}}  # of the third only one row
+    assert claims.check(ENTRY, more)[0][1:] == (claims.SAME, "1.12 · 2.12")
     never = {**rows, "high": {**rows["high"], "values": {"w": [None, None]}}}
     assert [v.found for v in claims.check(ENTRY, never)] == [claims.SAME, claims.OTHER, claims.OTHER]
 
@@ -194,6 +193,57 @@ def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):
     claim = f'[[claims]]\nsays = "s"\nmetric = "w"\norder = ["low", "high"]\nby = {by}\n'
     rows = {name: {"values": {"w": [v] * 3}} for name, v in (("low", 101.0), ("high", 100.0))}
     assert claims.check(parse("made", text + claim), rows)[0].found == found
+
+
+@pytest.mark.parametrize(
+    ("claim", "values", "found"),
+    [
+        (
+            'order = ["low", "high"]\nby = 2',
+            ([10, 10, 10], [20, None, 30]),
+            "yes",
+        ),  # just half, far less, less
+        ('order = ["low", "high"]\nby = 2', ([10, None, 10], [20, None, 30]), "no clear difference"),
+        ('order = ["low", "high"]\nalike = 1.25', ([100, 100, 80], [125, 80, 80]), "yes"),
+        ('order = ["low", "high"]\nalike = 1.25', ([100, 100, 80], [126, 80, 80]), "no clear difference"),
+        ('order = ["low", "high"]\nalike = 1.25', ([100, 100, None], [10, 1000, 80]), "no"),
+        ('order = ["low", "high"]\nalike = 1.25', ([None] * 3, [None] * 3), "no"),
+        ('row = "low"\nat_most = 30', ([10, 10, 60], []), "no clear difference"),  # the mean would be 26.7
+        ('row = "low"\nat_most = 30', ([None, 31, 60], []), "no"),
+        ('row = "low"\nat_least = 30', ([30, 31, 60], []), "yes"),
+        ('row = "low"\nat_least = 30', ([29, 29, 29], []), "no"),
+    ],
+)
+def test_what_every_seed_must_say(claim, values, found):
+    entry = parse("made", _text() + f'[[claims]]\nsays = "s"\nmetric = "w"\n{claim}\n')
+    rows = {name: {"values": {"w": list(v)}} for name, v in zip(("low", "high"), values, strict=True)}
+    assert claims.check(entry, rows)[0].found == found
+
+
+def test_a_line_that_flattens():
+    three = _text().replace("[[metrics]]", '[[rows]]\nlabel = "higher"\nlevel = 3\n[[metrics]]')
+    claim = '[[claims]]\nsays = "s"\nmetric = "w"\nflattens = ["low", "high", "higher"]\n'
+    for second, third, found in ((5.0, 5.5, "yes"), (5.0, 4.5, "yes"), (2.0, 5.0, "no"), (2.0, 3.0, "no")):
+        values = {"low": [1.0] * 3, "high": [second] * 3, "higher": [third] * 3}
+        rows = {name: {"values": {"w": v}} for name, v in values.items()}
+        assert claims.check(parse("made", three + claim), rows)[0].found == found
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("", "the claim 's' needs"),
+        ('row = "low"', "at_most or at_least"),
+        ('order = ["low"]', "an order of rows"),
+        ('flattens = ["low", "high"]', "three rows"),
+        ('order = ["low", "high"]\nrow = "low"\nat_most = 1', "the claim 's' needs"),
+    ],
+)
+def test_a_claim_that_says_nothing_is_refused(claim, said):
+    with pytest.raises(TacitError, match=said):
+        parse("made", _text() + f'[[claims]]\nsays = "s"\nmetric = "w"\n{claim}\n')
+    with pytest.raises(TacitError, match="better is 'low' or 'high'"):
+        parse("made", _text().replace('label = "w"', 'label = "w"\nbetter = "hgih"'))
 
 
 def test_the_page_says_what_was_found_and_what_was_not_run(tmp_path, measured, monkeypatch):

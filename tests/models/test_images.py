@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
 from scipy.signal import correlate2d
 
 import reference
 from tacit.models import count_parameters
-from tacit.models.images import logistic_regression, mnist_2nn, mnist_cnn
+from tacit.models.images import convolve_and_pool, logistic_regression, mnist_2nn, mnist_cnn
 
 
 def test_published_sizes():
@@ -54,3 +56,28 @@ def test_cnn_against_scipys_correlation():
     h = np.maximum(flat @ p["hidden"]["weight"] + p["hidden"]["bias"], 0)
     expected = h @ p["output"]["weight"] + p["output"]["bias"]
     np.testing.assert_allclose(model.apply(params, x)[0], expected, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "channels", "outputs"), [(2, 2, 1, 3), (4, 6, 2, 1), (14, 14, 8, 16)]
+)
+def test_convolution_and_pooling_and_their_gradients_against_xlas(height, width, channels, outputs):
+    draw = np.random.default_rng(height)
+    layer = {
+        "weight": draw.normal(size=(5, 5, channels, outputs)).astype(np.float32),
+        "bias": draw.normal(size=outputs).astype(np.float32),
+    }
+    x = draw.normal(size=(3, height, width, channels)).astype(np.float32)
+    pull = draw.normal(size=(3, height // 2, width // 2, outputs)).astype(np.float32)
+
+    def by_xla(layer, x):
+        y = jax.lax.conv_general_dilated(
+            x, layer["weight"], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        y = jax.nn.relu(y + layer["bias"])
+        return jax.lax.reduce_window(y, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+    (ours, back), (theirs, judge) = (jax.vjp(f, layer, x) for f in (convolve_and_pool, by_xla))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-4)
+    for found, expected in zip(*(jax.tree.leaves(f(pull)) for f in (back, judge)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

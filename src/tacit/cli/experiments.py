@@ -98,7 +98,12 @@ def reproduce(
         print_json(results[0] if len(results) == 1 else results)
         return
     for entry, found in zip([e.quickly() if quick else e for e in chosen], results, strict=True):
-        print_table(page.comparison(entry, {row["label"]: row for row in found["rows"]}), title=entry.title)
+        title = f"{entry.title}: scaled down" if quick else entry.title
+        print_table(page.comparison(entry, {row["label"]: row for row in found["rows"]}), title=title)
+        if quick:
+            smaller = ", ".join(f"{k} {v}" for k, v in entry.quick.get("settings", {}).items())
+            typer.echo(f"only to see it run; the figures mean nothing. All rows with {smaller}.\n")
+            continue
         missing = len(entry.rows) - len(found["rows"])
         typer.echo(f"{missing} of {len(entry.rows)} rows are not measured yet\n" if missing else "")
 
@@ -141,5 +146,8 @@ def keep_compiled() -> None:
 
     if jax.config.values.get("jax_compilation_cache_dir") is None:
         kept = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
+        kept.mkdir(mode=0o700, exist_ok=True)
+        if kept.lstat().st_uid != os.getuid():  # somebody else's programs are not run
+            return
         jax.config.update("jax_compilation_cache_dir", str(kept))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -1,8 +1,8 @@
 """What a paper says, checked against what was measured: the same direction, the other one, or no clear difference.
 
-An order of rows holds where it holds for every seed; it is the other way round where that holds for every seed; in
-between there is no clear difference. With fewer seeds than the entry asks for nothing is said. A row that
-never reached its target is worse than any that did.
+A claim holds where it holds for every seed; it is contradicted where it fails for every seed; in between there is no
+clear difference. With fewer seeds than the entry asks for nothing is said. A row that never reached its target is
+worse than any that did.
 """
 
 from __future__ import annotations
@@ -32,44 +32,64 @@ def check(entry: Entry, rows: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
 
 
 def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) -> Verdict:
-    labels = claim.order or (claim.row,)
-    if not all(label in rows for label in labels):
+    found = [rows.get(label, {}).get("values", {}).get(claim.metric) for label in claim.labels]
+    if not all(found):
         return Verdict(claim, OPEN, "")
     metric = entry.metric(claim.metric)
-    values = [rows[label]["values"].get(claim.metric) or [None] * entry.seeds for label in labels]
-    seeds = min(len(v) for v in values)
-    figures = " · ".join(figure(v, metric.shown, around=False) for v in values)
+    seeds = min(len(v) for v in found)
+    figures = " · ".join(figure(v[:seeds], metric.shown, around=False) for v in found)
     if seeds < entry.seeds:
         return Verdict(claim, FEW, figures)
-    if claim.order:
-        return Verdict(claim, _ordered(values, metric.better == "low", seeds, claim.by), figures)
-    return Verdict(claim, _within(values[0], claim, metric.better == "low"), figures)
-
-
-def _ordered(values: Sequence[Sequence[float | None]], low: bool, seeds: int, by: float) -> str:
-    """Whether every seed has the rows in order, the better first; all pairs of neighbours must agree."""
-    by = by if low else 1 / by
+    low = metric.better == "low"
     worst = math.inf if low else -math.inf
-    by_seed = [[worst if (value := v[s]) is None else value for v in values] for s in range(seeds)]
-    signs = {_sign(a * by, b, low) for one in by_seed for a, b in pairwise(one)}
-    finite = all(math.isfinite(value) for one in by_seed for value in one)
-    if signs == {1} or (by != 1 and finite and -1 not in signs):  # "half of it" may be just half
+    by_seed = [[worst if (value := v[s]) is None else value for v in found] for s in range(seeds)]
+    if claim.flattens:
+        return Verdict(claim, _agreed([_flattens(one) for one in by_seed]), figures)
+    if claim.alike:
+        return Verdict(claim, _agreed([_alike(one, claim.alike) for one in by_seed]), figures)
+    if claim.order:
+        return Verdict(claim, _ordered(by_seed, low, claim.by), figures)
+    return Verdict(claim, _agreed([_within(one[0], claim) for one in by_seed]), figures)
+
+
+def _agreed(seeds: Sequence[bool]) -> str:
+    """What seeds say together."""
+    return SAME if all(seeds) else UNCLEAR if any(seeds) else OTHER
+
+
+def _ordered(by_seed: Sequence[Sequence[float]], low: bool, by: float) -> str:
+    """Whether every seed has the rows in order, the better first; all pairs of neighbours must agree."""
+    factor = by if low else 1 / by
+    # "half of it" may be just half, but two that never got there are not in order
+    signs = {
+        _sign(a * factor, b, low) or (by != 1 and math.isfinite(b))
+        for one in by_seed
+        for a, b in pairwise(one)
+    }
+    if signs == {1}:
         return SAME
-    ends = {_sign(one[0] * by, one[-1], low) for one in by_seed}
+    ends = {_sign(one[0] * factor, one[-1], low) for one in by_seed}
     return OTHER if ends == {-1} else UNCLEAR
 
 
-def _sign(a: Any, b: Any, low: bool) -> int:
+def _sign(a: float, b: float, low: bool) -> int:
     if a == b:
         return 0
     return 1 if (a < b) == low else -1
 
 
-def _within(values: Sequence[float | None], claim: Claim, low: bool) -> str:
-    """Whether the mean over seeds is within a limit; a seed without a value is beyond it."""
-    if any(v is None for v in values) or not values:
-        return OTHER
-    mean = sum(v for v in values if v is not None) / len(values)
-    low_enough = claim.at_most is None or mean <= claim.at_most
-    high_enough = claim.at_least is None or mean >= claim.at_least
-    return SAME if low_enough and high_enough else OTHER
+def _alike(one: Sequence[float], factor: float) -> bool:
+    """Whether no row is further from another than a factor, whichever is the better."""
+    return max(one) <= factor * min(one) and math.isfinite(max(one))
+
+
+def _flattens(one: Sequence[float]) -> bool:
+    """Whether the second step of three is smaller than the first."""
+    first, second, third = one
+    return abs(third - second) < abs(second - first)
+
+
+def _within(value: float, claim: Claim) -> bool:
+    return (claim.at_most is None or value <= claim.at_most) and (
+        claim.at_least is None or value >= claim.at_least
+    )

@@ -9,7 +9,8 @@
     [published.METRIC]              what the paper prints, by label of the row
     [[metrics]]                     which of the measured values are shown, and how
     [[claims]]                      what the paper says follows; `why` is printed where we find otherwise
-    [quick]                         which rows, and smaller settings, for a run of a few seconds
+    [quick]                         which rows, and smaller settings, for a run of a few seconds; `like` names some
+                                    that entries share (quick.toml)
 
 Every key is known; a misspelt one is an error that names the file. Of settings, those of quick win over those of the
 row, these over those of a choice, and these over the common ones.
@@ -70,17 +71,24 @@ class Metric:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper as something that can be checked: rows in order, or one row against a number."""
+    """A sentence of the paper as something that can be checked: rows in order or alike, or one row against a number."""
 
     says: str
     metric: str
     order: tuple[str, ...] = ()  # labels, the better row first
     by: float = 1.0  # order: by what factor it is better; below 1 a little worse will do
+    alike: float = 0.0  # order: no order at all, but within this factor of one another
+    flattens: tuple[str, ...] = ()  # three labels: from the second to the third changes less than before
     row: str = ""
     at_most: float | None = None
     at_least: float | None = None
     why: str = ""  # where we find otherwise
     ours: bool = False  # our own target, which no paper states
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The rows it speaks of."""
+        return self.order or self.flattens or (self.row,)
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class Entry:
 
 
 def names() -> list[str]:
-    """The names of all entries, by paper and place.
+    """The names of all entries, by the alphabet.
 
     >>> "quadratic" in names()
     True
@@ -186,11 +194,12 @@ def parse(name: str, text: str) -> Entry:
             rows=tuple(rows),
             metrics=tuple(Metric(**m) for m in tables["metrics"]),
             claims=tuple(
-                Claim(**{**c, "order": tuple(c.get("order", ()))}) for c in tables.get("claims", [])
+                Claim(**{**c, **{k: tuple(c.get(k, ())) for k in ("order", "flattens")}})
+                for c in tables.get("claims", [])
             ),
             plots=tuple(Plot(**{**p, "rows": tuple(p.get("rows", ()))}) for p in tables.get("plot", [])),
             data=tuple(tables.get("data", ())),
-            quick=tables.get("quick", {}),
+            quick=_quick(tables.get("quick", {})),
             **{k: tables[k] for k in ("title", "paper", "where", "kind", "about", "takes")},
             **{k: tables[k] for k in ("seeds", "note") if k in tables},
         )
@@ -198,6 +207,15 @@ def parse(name: str, text: str) -> Entry:
         raise TacitError(f"experiment '{name}': {error} is missing or not known in its file") from None
     _check(found, tables)
     return found
+
+
+def _quick(table: Mapping[str, Any]) -> Settings:
+    """What a quick run changes, with what it shares with others written out."""
+    if "like" not in table:
+        return table
+    shared = tomllib.loads(resources.files("tacit.experiments").joinpath("quick.toml").read_text("utf-8"))
+    settings = {**shared[table["like"]], **table.get("settings", {})}
+    return {"rows": table["rows"], "settings": settings}
 
 
 def _rows(tables: Mapping[str, Any]) -> list[Row]:
@@ -229,12 +247,22 @@ def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
     if len(set(labels)) != len(labels) or not labels:
         raise TacitError(f"experiment '{entry.name}': labels of rows must differ, and there must be one")
     known = {m.name for m in entry.metrics}
-    claimed = [label for c in entry.claims for label in (*c.order, *((c.row,) if c.row else ()))]
+    for claim in entry.claims:
+        bounded = bool(claim.row) and (claim.at_most, claim.at_least) != (None, None)
+        if [len(claim.order) > 1, len(claim.flattens) == 3, bounded].count(True) != 1:
+            raise TacitError(
+                f"experiment '{entry.name}': the claim '{claim.says}' needs an order of rows, three rows in flattens, "
+                "or a row with at_most or at_least"
+            )
+    for metric in entry.metrics:
+        if metric.better not in ("low", "high"):
+            raise TacitError(f"experiment '{entry.name}': {metric.name}: better is 'low' or 'high'")
+    claimed = [label for c in entry.claims for label in c.labels]
     drawn = [label for p in entry.plots for label in p.rows]
     published = [label for by in tables.get("published", {}).values() for label in by]
     for label in (*claimed, *drawn, *published, *entry.quick.get("rows", ())):
         entry.row(label)
     named = [c.metric for c in entry.claims] + list(tables.get("published", {}))
-    for metric in (*named, *(p.metric for p in entry.plots if p.metric)):
-        if metric not in known:
-            raise TacitError(f"experiment '{entry.name}': no metric '{metric}'{nearest(metric, known)}")
+    for name in (*named, *(p.metric for p in entry.plots if p.metric)):
+        if name not in known:
+            raise TacitError(f"experiment '{entry.name}': no metric '{name}'{nearest(name, known)}")

@@ -105,7 +105,6 @@ def train(
     steps: int = 0,
     pace: Pace = steady,
     ridge: float = 0.0,
-    executor: Any = "auto",
 ) -> Trainer:
     """Federated training of a classifier, round by round."""
     cohort_size(algorithm.sampling, len(devices.sizes))  # refuses a cohort larger than the population
@@ -116,7 +115,6 @@ def train(
         lambda t: cohort(devices, algorithm, seed, t, steps, pace),
         seed,
         rounds,
-        executor,
     )
 
 

@@ -1,4 +1,4 @@
-"""docs/results.md and its plots, made from the entries and their results; nothing on it is typed by hand."""
+"""docs/results.md and its plots, made from the entries and their results."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 _HEAD = """# Results: published and measured
 
-Made by `tacit reproduce report` from `results/*.json`; nothing here is typed by hand. Each part is one table or
-figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
+Made by `tacit reproduce report`: tables, verdicts and plots from `results/*.json`, words from the entries. Each part
+is one table or figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
 `src/tacit/experiments/entries/NAME.toml`. Measured values are means over seeds ± their standard deviation; a dash is
-what was not published, or a target that no run reached. An order of rows is found ("yes") or contradicted ("no")
-only where every seed says so, of three at least if chance plays a part; what is marked (ours) no paper says. Times
-are sums over runs, several of which may have shared the machine. What the papers print wrongly stands in
-[errata.md](errata.md).
+what was not published or is not defined, or a target that no run reached. What a paper says is found ("yes") or
+contradicted ("no") only where every seed says so, of three at least if chance plays a part; what is marked (ours) no
+paper says. Times are sums over runs, several of which may have shared the machine. What the papers print wrongly
+stands in [errata.md](errata.md).
 
 ```
 tacit reproduce list                          # what there is, what was measured, how long the rest takes
@@ -198,7 +198,7 @@ def drawn(plot: Plot, entry: Entry, rows: Rows) -> dict[str, Any]:
         for label in plot.rows or [row.label for row in entry.rows]:
             for name in filter(None, (plot.curve, plot.also)):
                 kept = rows.get(label, {}).get("curves", {}).get(name)
-                if kept and kept[0]:
+                if kept and any(kept):
                     lines[label if name == plot.curve else f"{label}: {name}"] = _average(kept)
         return lines
     for row in entry.rows:

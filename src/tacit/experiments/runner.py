@@ -44,9 +44,12 @@ def nobody(done: int, words: str) -> None:
 
 
 def _module(kind: str) -> ModuleType:
+    name = f"tacit.experiments.kinds.{kind}"
     try:
-        return importlib.import_module(f"tacit.experiments.kinds.{kind}")
-    except ModuleNotFoundError:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:  # the kind is there, and something that it needs is not
+            raise
         raise TacitError(f"no kind of experiment '{kind}'; see tacit.experiments.kinds") from None
 
 

@@ -63,6 +63,28 @@ def mnist_2nn(classes: int = 10) -> Classifier:
     return Classifier(init, apply)
 
 
+def convolve_and_pool(layer: Params, x: Array) -> Array:
+    """A 5×5 convolution that keeps the size, ReLU and the largest of every 2×2, as one product; for even sizes.
+
+    A convolution by weights that each client has its own of is many times slower than a product over patches, and
+    writing the patches takes longer than the product. So the patches are those of four neighbours at once, 6×6, of
+    nine blocks of 2×2 instead of 4 · 25 places, times a kernel that stands at each of the four places in 6×6: a
+    third of the memory for 1.4 times the multiplications. They are of the device's default precision, which on
+    NVIDIA's is TF32.
+    """
+    weight, (batch, height, width, channels) = layer["weight"], x.shape
+    x = jnp.pad(x, ((0, 0), (2, 2), (2, 2), (0, 0)))
+    x = x.reshape(batch, height // 2 + 2, 2, width // 2 + 2, 2, channels).swapaxes(2, 3)
+    blocks = x.reshape(*x.shape[:3], 4 * channels)  # [batch, rows, columns, 2 · 2 · channels]
+    parts = [blocks[:, i : i + height // 2, j : j + width // 2] for i in range(3) for j in range(3)]
+    places = [jnp.pad(weight, ((i, 1 - i), (j, 1 - j), (0, 0), (0, 0))) for i in (0, 1) for j in (0, 1)]
+    kernel = (
+        jnp.stack(places, axis=-2).reshape(3, 2, 3, 2, channels, -1).swapaxes(1, 2)
+    )  # by block, then within
+    x = jnp.concatenate(parts, axis=-1) @ kernel.reshape(36 * channels, -1)
+    return jax.nn.relu(x.reshape(*x.shape[:3], 4, -1).max(axis=-2) + layer["bias"])
+
+
 def mnist_cnn(classes: int = 10) -> Classifier:
     """Two 5×5 convolutions (32, 64 channels) with 2×2 pooling, 512 ReLU units: 1,663,370 parameters."""
 
@@ -81,27 +103,8 @@ def mnist_cnn(classes: int = 10) -> Classifier:
             "output": _dense(d, 512, classes),
         }
 
-    def convolve(layer: Params, x: Array) -> Array:
-        """A 5×5 convolution, ReLU and the largest of every 2×2, as one product.
-
-        A convolution by weights that each client has its own of is many times slower than a product over patches,
-        and writing the patches takes longer than the product. So the patches are those of four neighbours at once,
-        6×6: nine blocks of 2×2 instead of 4 · 25 places, times a kernel that stands at four places in 6×6.
-        """
-        weight, (height, width), channels = layer["weight"], x.shape[1:3], x.shape[-1]
-        x = jnp.pad(x, ((0, 0), (2, 2), (2, 2), (0, 0)))
-        x = x.reshape(-1, height // 2 + 2, 2, width // 2 + 2, 2, channels).swapaxes(2, 3)
-        blocks = x.reshape(*x.shape[:3], 4 * channels)  # [batch, rows, columns, 2 · 2 · channels]
-        parts = [blocks[:, i : i + height // 2, j : j + width // 2] for i in range(3) for j in range(3)]
-        kernels = [
-            jnp.pad(weight, ((i, 1 - i), (j, 1 - j), (0, 0), (0, 0))) for i in (0, 1) for j in (0, 1)
-        ]  # 6×6 each
-        kernel = jnp.stack(kernels, axis=-2).reshape(3, 2, 3, 2, channels, -1).swapaxes(1, 2)
-        x = jnp.concatenate(parts, axis=-1) @ kernel.reshape(36 * channels, -1)
-        return jax.nn.relu(x.reshape(*x.shape[:3], 4, -1).max(axis=-2) + layer["bias"])
-
     def apply(params: Params, x: Array) -> Array:
-        x = convolve(params["conv1"], convolve(params["conv0"], x.reshape(-1, 28, 28, 1)))
+        x = convolve_and_pool(params["conv1"], convolve_and_pool(params["conv0"], x.reshape(-1, 28, 28, 1)))
         x = jax.nn.relu(_apply(params["hidden"], x.reshape(x.shape[0], -1)))
         return _apply(params["output"], x)
 

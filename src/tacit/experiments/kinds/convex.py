@@ -26,6 +26,8 @@ from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.models.images import logistic_regression
 
+RIDGE = 1e-4
+
 
 @lru_cache(maxsize=1)
 def digits(data: Path | None, stand_in: bool) -> Sets:
@@ -60,7 +62,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         settings.get("stand_in", False),
         settings.get("most", 0),
     )
-    rounds, ridge = settings["rounds"], settings.get("ridge", 1e-4)
+    rounds = settings["rounds"]
     points = devices.points
     model = logistic_regression(points.x.shape[1], 10)
     look = judge(model, Points(points.x[devices.held.order], points.y[devices.held.order]))
@@ -70,7 +72,6 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         ServerConfig(),
         SamplingConfig(clients=settings["active"], scheme=settings.get("scheme", "I")),
     )
-    decay = settings.get("decay", True)
     trainer = train(
         model,
         algorithm,
@@ -78,8 +79,8 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         seed,
         rounds,
         settings["steps"],
-        lambda t, step: np.full(len(step), 1 / (1 + t) if decay else 1.0),
-        ridge,
+        lambda t, step: np.full(len(step), 1 / (1 + t)),
+        RIDGE,
     )
     target = settings.get("target", 0.0)
     stop = settings.get("stop", False)

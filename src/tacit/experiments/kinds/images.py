@@ -45,7 +45,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     )
     rounds, target = settings["rounds"], settings["target"]
     look = judge(model, sets.test)
-    trainer = train(model, algorithm, devices, seed, rounds, executor=settings.get("executor", "auto"))
+    trainer = train(model, algorithm, devices, seed, rounds)
     run = follow(trainer, seed, rounds, lambda p: look(p)[1], lambda accuracy: accuracy >= target, place.say)
     accuracy = [float(a) for a in run.seen]
     values: dict[str, float | None] = {

@@ -63,8 +63,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     algorithm = Algorithm(
         ClientConfig(lr=lr), AggregationConfig(), ServerConfig(), SamplingConfig(fraction=1.0)
     )
-    start = jnp.float32(settings.get("start", 0.0))
-    trainer = federation(lambda key: {"w": start}, loss, algorithm, cohort_of, seed, rounds)
+    trainer = federation(lambda key: {"w": jnp.float32(0)}, loss, algorithm, cohort_of, seed, rounds)
     run = follow(trainer, seed, rounds, lambda params: float(params["w"]), say=place.say)
     w = run.seen[-1]
     bias = abs(w - BEST)

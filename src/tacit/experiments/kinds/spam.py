@@ -107,8 +107,10 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
 
     run = follow(trainer, seed, rounds, look, say=place.say)
     later: list[dict[str, Any]] = run.seen[1:]
-    values: dict[str, float | None] = dict(later[-1])
-    for name in later[-1]:
-        values[f"best_{name}"] = (min if name == "logloss" else max)(s[name] for s in later)
-    numbers = list(range(1, len(later) + 1))
-    return Measured(values, {name: (numbers, [s[name] for s in later]) for name in later[-1]})
+    curves = {name: [s[name] for s in later] for name in run.seen[0]}
+    values: dict[str, float | None] = {
+        name: None if run.diverged else curve[-1] for name, curve in curves.items()
+    }
+    for name, curve in curves.items():
+        values[f"best_{name}"] = None if run.diverged else (min if name == "logloss" else max)(curve)
+    return Measured(values, {name: (list(range(1, len(curve) + 1)), curve) for name, curve in curves.items()})

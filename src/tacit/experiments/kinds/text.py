@@ -22,7 +22,7 @@ from tacit.experiments.transposed import transposed_score
 from tacit.files import read_lines
 from tacit.text.prepare import prepare
 
-OWN = ("preset", "target", "target_top1", "transposed", "stand_in", "corpus", "method")
+OWN = ("preset", "target", "target_top1", "transposed", "stand_in")
 
 
 def config_of(settings: Settings, seed: int, place: Place) -> Config:
