@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -10,11 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import tacit as package
 from commands import TINY, WORDS, Commands, Processes, Trained, sets, stub, tree, write_corpus
-from tacit import cli
+from tacit import cli, progress
+from tacit.cli.options import print_table
 from tacit.commands import bench
+from tacit.config import from_anywhere, resolve
 from tacit.text.catalogue import entries
 
 COMMANDS = ["train", "evaluate", "compare", "predict", "bench", "presets", "demo"]
@@ -290,3 +294,31 @@ def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
 
 def test_help_describes_arguments_too(tacit):
     assert "What has been typed so far." in tacit("predict", "--help").out
+
+
+def test_words_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """A vocabulary may have anything in it: no emoji code, no markup is made into something else."""
+    print_table([["word"], [":smile:"], ["[bold]x"], ["[/x]"]])
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        "word",
+        ":smile:",
+        "[bold]x",
+        "[/x]",
+    ]
+
+
+def test_a_name_like_markup_is_a_name_on_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    terminal = Console(file=written, force_terminal=True, highlight=False, emoji=False, width=80)
+    monkeypatch.setattr(progress, "console", terminal)
+    with progress.rounds_of("[/x]", 2) as told:
+        told(1, "[bold]:cat:")
+    assert "[/x]" in written.getvalue() and "[bold]:cat:" in written.getvalue()
+
+
+def test_a_relative_corpus_is_kept_by_its_full_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("a b")
+    (tmp_path / "typists").mkdir()
+    for given, kept in (("mine.txt", str(tmp_path / "mine.txt")), ("typists", "typists"), ("ptb", "ptb")):
+        assert from_anywhere(resolve("fedavg", [f"text.corpus={given}"])).text.corpus == kept

@@ -143,6 +143,12 @@ WRONG = [
     (["training.best=perplexty"], "training.best = 'perplexty' is not known", "'perplexity'"),
     (["server.nesterov=1"], "server.nesterov = 1 must be true or false", ""),
     (["seed=-1"], "seed = -1 must be between", ""),
+    (["seed=2147483648"], "seed = 2147483648 must be between 0 and 2147483647", ""),
+    (["client.batch=1" + "0" * 18], "client.batch = 1000000000000000000 must be at most 2147483647", ""),
+    (["training.rounds=1" + "0" * 5000], "training.rounds", "must be a whole number"),
+    (["client.lr=1\nseed=2"], "client.lr = '1\\nseed=2' must be a number", ""),
+    (["client.lr=" + "[" * 5000], "client.lr", "must be a number"),
+    (["client.lr=1e300"], "client.lr = 1e+300 must be at most 3.4e+38", ""),
     (["seed=99999999999"], "seed = 99999999999 must be between", ""),
     (["name=3"], "name = 3 must be a text", ""),
     (["text.corpus=caf\udce9.txt"], "text.corpus = 'caf\\udce9.txt' is not UTF-8", ""),
@@ -230,7 +236,7 @@ def test_a_file_without_suffix_is_read_too(tmp_path: Path) -> None:
 
 @given(
     name=st.text(st.characters(exclude_categories=["Cs"])),
-    lr=st.floats(0, 1e300),
+    lr=st.floats(0, 3e38),
     seed=st.integers(0, 2**31 - 1),
 )
 def test_whatever_was_set_is_read_back(name: str, lr: float, seed: int) -> None:
@@ -259,6 +265,12 @@ def test_the_fedatt_protocol_keeps_whole_sentences_and_every_word():
         (["aggregation.bound=3"], "aggregation.bound"),
         (["aggregation.distance=spectral"], "aggregation.distance"),
         (["aggregation.form=as-printed"], "aggregation.form"),
+        (["partition.clients=3"], "partition.clients"),
+        (["partition.kind=user", "partition.clients=3"], "partition.clients"),
+        (["partition.kind=iid", "partition.by=length"], "partition.by"),
+        (["partition.kind=dirichlet", "partition.shards=3"], "partition.shards"),
+        (["partition.kind=shards", "partition.alpha=0.1"], "partition.alpha"),
+        (["partition.kind=iid", "partition.sigma=2"], "partition.sigma"),
     ],
 )
 def test_a_key_that_would_do_nothing_is_refused(settings, key):

@@ -97,16 +97,18 @@ def test_the_best_checkpoint_is_the_model_of_the_best_round(trained: Trained) ->
     assert summary["valid"]["perplexity"] == best["valid_perplexity"]
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.01])
+@pytest.mark.parametrize(("noise", "mode"), [(0.0, "federated"), (0.01, "federated"), (0.01, "central")])
 def test_epsilon_is_never_a_number_and_says_why(
-    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, noise: float
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, noise: float, mode: str
 ) -> None:
     stub(monkeypatch)
-    runs.train(configured(corpus, f"aggregation.noise={noise}"), tmp_path / "run")
+    config = configured(corpus, f"aggregation.noise={noise}", f"training.mode={mode}")
+    runs.train(config, tmp_path / "run")
     found = json.loads((tmp_path / "run/summary.json").read_text())
+    used = noise > 0 and mode == "federated"  # nobody sends anything to a server that has the text
     assert found["epsilon"] is None
-    assert ("not differential privacy" in found["epsilon_reason"]) == bool(noise)
-    assert ("no privacy mechanism" in found["epsilon_reason"]) == (not noise)
+    assert ("not differential privacy" in found["epsilon_reason"]) == used
+    assert ("no privacy mechanism" in found["epsilon_reason"]) == (not used)
 
 
 def test_a_summary_counts_what_is_sent(trained: Trained) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,7 @@ from commands import (
 )
 from tacit import runs
 from tacit.errors import TacitError
+from tacit.files import load_tree, save_tree
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +171,73 @@ def test_a_longer_run_is_refused_where_the_rate_depends_on_the_length(
 ) -> None:
     stub(monkeypatch)
     runs.train(configured(corpus, "client.schedule=cosine"), tmp_path / "run")
-    with pytest.raises(TacitError, match=r"training\.rounds = 3, now 4"):
+    with pytest.raises(TacitError, match=r"its rates fall over 3 rounds; it cannot be made longer"):
         runs.train(
             configured(corpus, "client.schedule=cosine", "training.rounds=4"), tmp_path / "run", resume=True
         )
+    idle = ["central.schedule=cosine"]  # a federation does not read it
+    runs.train(configured(corpus, *idle), tmp_path / "other")
+    runs.train(configured(corpus, *idle, "training.rounds=4"), tmp_path / "other", resume=True)
+
+
+def test_a_longer_run_is_refused_where_its_last_round_was_evaluated_out_of_turn(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(monkeypatch)
+    runs.train(configured(corpus, "training.evaluate_every=2"), tmp_path / "run")
+    longer = configured(corpus, "training.evaluate_every=2", "training.rounds=5")
+    with pytest.raises(TacitError, match=r"its last round, 3, was evaluated out of turn"):
+        runs.train(longer, tmp_path / "run", resume=True)
+
+
+def test_a_longer_run_that_is_stopped_does_not_look_finished(
+    tmp_path: Path, trained: Trained, tacit: Commands
+) -> None:
+    shutil.copytree(trained.path, tmp_path / "run")
+
+    def stop(record: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        longer = configured(trained.corpus, "training.rounds=5")
+        runs.train(longer, tmp_path / "run", resume=True, watchers=(runs.Watcher(round=stop),))
+    assert not (tmp_path / "run/summary.json").exists() and not (tmp_path / "run/report.html").exists()
+    told = tacit("compare", tmp_path / "run")
+    assert told.code == 2 and "has not ended" in told.err
+
+
+@pytest.mark.parametrize("instead", ["nothing", "a folder", "a run killed before its first checkpoint"])
+def test_a_lost_checkpoint_is_told_and_the_rounds_are_not_made_again(
+    tmp_path: Path, trained: Trained, instead: str
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained.path, run)
+    (run / "checkpoints/last.safetensors").unlink()
+    if instead == "a folder":
+        (run / "checkpoints/last.safetensors").mkdir()
+    if instead == "a run killed before its first checkpoint":  # which goes on
+        (run / "summary.json").unlink()
+        log = run / "metrics.jsonl"
+        log.write_text(log.read_text().splitlines(keepends=True)[0])
+        runs.train(runs.read_config(trained.path), run, resume=True)
+        assert lasting(run) == lasting(trained.path)
+        return
+    before = tree(run)
+    with pytest.raises(TacitError, match=r"last\.safetensors"):
+        runs.train(runs.read_config(trained.path), run, resume=True)
+    assert tree(run) == before
+
+
+def test_a_best_model_of_another_round_is_told(tmp_path: Path, trained: Trained) -> None:
+    run, best = tmp_path / "run", tmp_path / "run/checkpoints/best.safetensors"
+    shutil.copytree(trained.path, run)
+    params, facts = load_tree(best, runs.load(run).params)
+    save_tree(best, params, {**facts, "round": str(int(facts["round"]) - 1)})
+    with pytest.raises(TacitError, match=r"best\.safetensors is of round \d, and the best one was \d"):
+        runs.train(runs.read_config(trained.path), run, resume=True)
+    best.unlink()
+    with pytest.raises(TacitError, match=r"best\.safetensors"):
+        runs.train(runs.read_config(trained.path), run, resume=True)
 
 
 def test_a_run_is_not_written_over(tmp_path: Path, trained: Trained) -> None:

@@ -57,6 +57,11 @@ def test_defaults_and_values():
         ({"slope": math.nan}, r"slope = nan"),
         ({"slope": math.inf}, r"slope = inf must be finite"),
         ({"slope": 10**400}, r"slope = inf must be finite"),
+        ({"slope": 1e39}, r"slope = 1e\+39 must be at most 3\.4e\+38"),
+        ({"slope": -1e39}, r"slope = -1e\+39 must be at most"),
+        ({"seed": 2**31}, r"seed = 2147483648 must be at most 2147483647"),
+        ({"seed": 10**400}, r"seed = a number of many digits must be at most 2147483647"),
+        ({"client": {"epochs": -(10**400)}}, r"client\.epochs = .* must be finite, at least 1"),
         ({"client": {"tied": 1}}, r"client\.tied = 1 must be true or false"),
         ({"client": {"kind": "gruu"}}, r"client\.kind = 'gruu' is not known.*did you mean 'gru'"),
         ({"client": {"kind": ["gru"]}}, r"client\.kind = \['gru'\] is not known"),
@@ -75,8 +80,8 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 @given(
     name=texts,
     note=texts,
-    seed=st.integers(0, 2**62),
-    slope=st.floats(allow_nan=False, allow_infinity=False),
+    seed=st.integers(0, 2**31 - 1),
+    slope=st.floats(-3e38, 3e38),
     lr=st.floats(0, 10),
     tied=st.booleans(),
 )

@@ -23,6 +23,7 @@ from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.models import ModelConfig, architecture, check
 from tacit.settings import build, number
+from tacit.text.catalogue import user_path
 from tacit.text.prepare import PartitionConfig, TextConfig
 from tacit.text.typists import TypistsConfig
 
@@ -89,7 +90,7 @@ def read_tables(source: str) -> dict[str, Any]:
         raise TacitError(f"no configuration file at {path}; give a .toml file or a preset: {known}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TacitError(f"cannot read the configuration {path}: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise TacitError(f"{source} is not valid TOML: {error}") from None
 
 
@@ -99,8 +100,9 @@ def set_key(tables: dict[str, Any], assignment: str) -> None:
     if not equals or not key.strip():
         raise TacitError(f"--set {assignment!r} must look like table.key=value, for example client.lr=0.5")
     try:
-        value = tomllib.loads(f"value = {raw}")["value"]
-    except tomllib.TOMLDecodeError:
+        given = tomllib.loads(f"value = {raw}")
+        value = given["value"] if len(given) == 1 else raw.strip()  # one assignment, not several lines
+    except (ValueError, RecursionError):
         value = raw.strip()
     *parents, last = key.strip().split(".")
     for parent in parents:
@@ -120,6 +122,18 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     for assignment in assignments:
         set_key(tables, assignment)
     return from_tables(tables)
+
+
+def from_anywhere(config: Config) -> Config:
+    """The configuration with its files by their full paths, so that a run can be read from any folder."""
+    corpus, inventory = (
+        given
+        if given in ("", "typists") or not user_path(given).exists()
+        else str(user_path(given).resolve())
+        for given in (config.text.corpus, config.text.inventory)
+    )
+    text = dataclasses.replace(config.text, corpus=corpus, inventory=inventory)
+    return dataclasses.replace(config, text=text)
 
 
 def from_tables(tables: Mapping[str, Any]) -> Config:
@@ -145,9 +159,31 @@ def _refuse_what_does_nothing(config: Config) -> None:
             f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
         )
     server, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
+    dealt, usual = config.partition, PartitionConfig()
+    by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
     adaptive = ("adam", "yogi")
     idle = {
         "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
+        "partition.clients": (
+            dealt.clients != usual.clients and by_people,
+            "partition.kind = 'iid' or another",
+        ),
+        "partition.by": (
+            dealt.by != usual.by and dealt.kind not in ("shards", "dirichlet"),
+            "partition.kind = 'shards' or 'dirichlet'",
+        ),
+        "partition.shards": (
+            dealt.shards != usual.shards and dealt.kind != "shards",
+            "partition.kind = 'shards'",
+        ),
+        "partition.alpha": (
+            dealt.alpha != usual.alpha and dealt.kind != "dirichlet",
+            "partition.kind = 'dirichlet'",
+        ),
+        "partition.sigma": (
+            dealt.sigma != usual.sigma and dealt.kind != "quantity",
+            "partition.kind = 'quantity'",
+        ),
         "server.momentum": (server.momentum > 0 and server.optimiser != "sgd", "server.optimiser = 'sgd'"),
         "server.nesterov": (server.nesterov and not server.momentum, "server.momentum above 0"),
         "server.beta1": (server.beta1 != 0.9 and server.optimiser not in adaptive, "adam or yogi"),

@@ -112,8 +112,8 @@ def _address(
         socket.getaddrinfo(host.strip("[]"), int(port))
         if process == 0:  # JAX would share a port that is taken, or print more than a line
             socket.create_server(("", int(port))).close()
-    except OSError as error:
-        reason = str(error.strerror).partition(" (")[0]
+    except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+        reason = str(getattr(error, "strerror", "no name of a host")).partition(" (")[0]
         raise TacitError(f"--coordinator {coordinator}: {reason}; choose another") from None
     return {
         "coordinator_address": coordinator,

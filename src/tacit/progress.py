@@ -26,7 +26,7 @@ from tacit.runs import Watcher
 from tacit.text.lines import Watch, nobody
 
 # The bar lives on standard error, which otherwise holds the one line of an error and nothing else.
-console = Console(stderr=True, highlight=False)
+console = Console(stderr=True, highlight=False, emoji=False)
 
 
 @contextmanager
@@ -51,13 +51,13 @@ def describe(record: dict[str, Any]) -> str:
 def _progress() -> Progress:
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.fields[name]}"),
+        TextColumn("{task.fields[name]}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         Remaining(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         console=console,
     )
 
@@ -73,7 +73,7 @@ def reading() -> Iterator[Watch]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TaskProgressColumn(),
     )
@@ -113,7 +113,7 @@ def rounds_of(name: str, rounds: int) -> Iterator[Callable[[int, str], None]]:
 
 def bar() -> Watcher:
     """A progress bar over rounds; where there is no terminal, plain lines on standard output."""
-    said = console if console.is_terminal else Console(highlight=False)
+    said = console if console.is_terminal else Console(highlight=False, emoji=False)
     progress = _progress()
     rounds = 1
 

@@ -23,7 +23,7 @@ def stream(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def mix(x: np.ndarray) -> np.ndarray:
     """SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -40,7 +40,7 @@ def bits(*counters: ArrayLike) -> np.ndarray:
         state: np.ndarray = np.asarray(np.uint64(0x9E3779B97F4A7C15))
         for counter in counters:
             address = np.asarray(counter)
-            state = _mix(state + address.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
+            state = mix(state + address.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
     return state
 
 

@@ -16,6 +16,9 @@ from typing import Any, Literal
 
 from tacit.errors import TacitError, nearest
 
+_WHOLE = 2**31 - 1  # what programs on devices can count to
+_FLOAT = 3.4e38  # and the largest number that they know
+
 Schedule = Literal["constant", "linear", "cosine", "inverse"]  # see tacit.federated.schedules
 
 
@@ -32,7 +35,7 @@ def _value(value: Any, kind: Any, key: str, limits: Mapping[str, Any]) -> Any:
             raise TacitError(f"{key} = {value!r} is not known{nearest(str(value), choices)}")
         return value
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value) if abs(value) < 2**1023 else math.inf
+        value = float(value) if abs(value) < _FLOAT else math.inf
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
         raise TacitError(f"{key} = {value!r} must be {wanted}")
@@ -40,10 +43,19 @@ def _value(value: Any, kind: Any, key: str, limits: Mapping[str, Any]) -> Any:
         raise TacitError(f"{key} = {value!r} is not UTF-8; rename it or write it in UTF-8")
     if kind in (int, float):
         least, most = limits.get("least", -math.inf), limits.get("most", math.inf)
-        if not least <= value <= most or math.isinf(value):  # also refuses NaN
-            span = f"finite, at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-            raise TacitError(f"{key} = {value!r} must be {span}")
+        largest = _WHOLE if kind is int else _FLOAT
+        if not least <= value <= most or (kind is float and math.isinf(value)):  # also refuses NaN
+            low, high = (str(x) if isinstance(x, int) else f"{x:g}" for x in (least, most))
+            span = f"finite, at least {low}" if most == math.inf else f"between {low} and {high}"
+            raise TacitError(f"{key} = {_short(value)} must be {span}")
+        if abs(value) > largest:
+            raise TacitError(f"{key} = {_short(value)} must be at most {largest}")
     return value
+
+
+def _short(value: float) -> str:
+    text = repr(value) if isinstance(value, float) or abs(value) < 10**30 else "a number of many digits"
+    return text if len(text) < 40 else f"{text[:20]}…"
 
 
 def build(kind: type, values: Mapping[str, Any], where: str = "") -> Any:

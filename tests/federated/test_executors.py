@@ -17,12 +17,13 @@ from tacit.federated.executors import choose_executor, client_message, cohort_tr
 from tacit.federated.lanes import Plan, lay_out, plan
 from tacit.federated.local import ClientConfig, Cohort, Progress
 from tacit.federated.objective import Labelled, next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort
+from tacit.federated.rounds import Algorithm, text_cohort, text_grid
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
 from tacit.models import ModelConfig, language_model
 from tacit.models.images import mnist_cnn
+from tacit.text.packed import pack
 
 KEY = jax.random.key(11)
 RULES = {
@@ -224,3 +225,15 @@ def test_a_language_model_with_dropout_trains_as_the_judge_does():
         found = fast(params, lay_out(people, layout), lr, KEY)
         same(found, judged)
         assert float(trees.norm(found[0][0])) > 0.01
+
+
+def test_a_batch_larger_than_anybodys_text_is_not_padded_to_its_size():
+    """And is one step for everybody, as with all text in a batch."""
+    sentences = [[np.array([0, 5, 6, 7, 1])] * k for k in (3, 9, 5)]
+    clients = pack(sentences, ["a", "b", "c"])
+    assert text_grid(clients, ClientConfig(batch=20_000)) == text_grid(clients, ClientConfig(batch=18))
+    algorithm = Algorithm(
+        ClientConfig(batch=20_000), AggregationConfig(), ServerConfig(), SamplingConfig(fraction=1.0)
+    )
+    made = text_cohort(clients, algorithm, 0, 0, text_grid(clients, algorithm.client))
+    assert made.steps.tolist() == [1, 1, 1]

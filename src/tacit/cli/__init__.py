@@ -37,8 +37,8 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 
 
 _NO_MEMORY = (
-    "out of memory; lower model.hidden, model.embedding or text.vocabulary, client.batch, or sampling.clients "
-    "(on an accelerator also training.lanes_mb)"
+    "out of memory; lower model.hidden, model.embedding or text.vocabulary, client.batch or central.batch, "
+    "sampling.clients or typists.users (on an accelerator also training.lanes_mb)"
 )
 
 

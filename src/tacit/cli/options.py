@@ -28,9 +28,9 @@ def print_table(rows: list[list[str]], title: str | None = None) -> None:
         table.add_column(name, justify="right" if numbers else "left", overflow="fold")
     for row in rows[1:]:
         table.add_row(*row)
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:  # a pipe has no width: never break a line there
-        console = Console(highlight=False, width=1000)
+        console = Console(highlight=False, emoji=False, width=1000)
     console.print(table, markup=False)
 
 

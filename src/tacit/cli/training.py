@@ -58,17 +58,14 @@ def train(
       tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
     """
     from tacit import hosts, report, runs
-    from tacit.config import resolve
+    from tacit.config import from_anywhere, resolve
     from tacit.progress import bar, reading
     from tacit.progress import tensorboard as to_tensorboard
-    from tacit.text.catalogue import user_path
 
     start_jax()
-    if corpus and user_path(corpus).exists():
-        corpus = str(user_path(corpus).resolve())  # a run is read from anywhere
     given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
     assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
-    config = resolve(preset, [*assignments, *(set_ or [])])
+    config = from_anywhere(resolve(preset, [*assignments, *(set_ or [])]))
     out = out or Path("runs") / Path(preset).stem
     hosts.join(coordinator, processes, process, wait)
     watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))

@@ -41,7 +41,7 @@ from tacit.federated.schedules import rate
 from tacit.federated.server import ServerConfig, ServerState, apply, server_optimiser
 from tacit.federated.slow import slow_training
 from tacit.models.base import Params
-from tacit.text.packed import ClientText, batch_rows, bucket
+from tacit.text.packed import ClientText, Packed, batch_rows, bucket
 
 _MEASURED = 64  # clients whose sentences are measured to set the rows of a batch
 
@@ -87,7 +87,12 @@ def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:
     if client.batching == "sentences" or client.batch == 0:
         return None
     some = clients.gather(np.arange(min(len(clients), _MEASURED)))
-    return grid(some.lengths, client.batch, clients.longest)
+    batch = client.batch
+    if isinstance(
+        clients, Packed
+    ):  # more than the largest client has would only be empty rows; its words may be long
+        batch = min(batch, 2 * int(clients.sizes.max(initial=1)))
+    return grid(some.lengths, batch, clients.longest)
 
 
 def server_step(rule: Aggregation, config: ServerConfig) -> Callable[..., tuple[ServerState, Array]]:
@@ -166,7 +171,9 @@ def federation(
         if not (bool(finite) and np.isfinite(facts["loss"])):
             raise TacitError(
                 f"round {t + 1}: training gave numbers that are not finite; lower client.lr ({client.lr:g}) or "
-                f"server.lr ({server.lr:g}), or set client.clip=1; the last good checkpoint is kept"
+                f"server.lr ({server.lr:g})"
+                + (f" or aggregation.noise ({noise:g})" if noise else "")
+                + ", or set client.clip=1; the last good checkpoint is kept"
             )
         return state, facts
 

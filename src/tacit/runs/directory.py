@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from tacit import settings
-from tacit.config import Config, from_tables
+from tacit.config import Config, TrainingConfig, from_tables
 from tacit.errors import TacitError
 from tacit.files import cannot_write, holds_nothing, load_tree, read_lines, save_tree, write_atomic
 from tacit.models import LanguageModel, language_model
@@ -69,10 +69,10 @@ def read_config(path: Path) -> Config:
         )
     try:
         return from_tables(tomllib.loads(file.read_text("utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TacitError(f"{file}: not valid TOML: {error}") from None
     except TacitError as error:
         raise TacitError(f"{file}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise TacitError(f"{file}: not valid TOML: {error}") from None
 
 
 def check(config: Config, out: Path, resume: bool) -> None:
@@ -99,18 +99,29 @@ def marked(config: Config, fingerprint: str) -> Config:
 
 
 def _same(stored: Config, config: Config, out: Path) -> None:
-    """Refuse to go on with other settings; only a longer run with constant rates may be made of it."""
-    constant = {config.client.schedule, config.server.schedule, config.central.schedule} == {"constant"}
+    """Refuse to go on with other settings; only a longer run may be made of it, that is as if long from the start."""
     for part, a in dataclasses.asdict(stored).items():
         b = dataclasses.asdict(config)[part]
         pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
         for key, was, wanted in pairs:
-            longer = key == "training.rounds" and constant and wanted > was
+            longer = key == "training.rounds" and wanted > was
             if was != wanted and not longer and key != "text.fingerprint":
                 raise TacitError(
                     f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
                     "choose another --out"
                 )
+    central = config.training.mode == "central"
+    schedules = [config.central.schedule] if central else [config.client.schedule, config.server.schedule]
+    was, every = stored.training.rounds, stored.training.evaluate_every
+    if config.training.rounds > was and set(schedules) != {"constant"}:
+        raise TacitError(
+            f"{out}: its rates fall over {was} rounds; it cannot be made longer, choose another --out"
+        )
+    if config.training.rounds > was and was % every:
+        raise TacitError(
+            f"{out}: its last round, {was}, was evaluated out of turn (training.evaluate_every = {every}); it cannot "
+            "be made longer, choose another --out"
+        )
 
 
 def place(out: Path) -> None:
@@ -124,9 +135,11 @@ def place(out: Path) -> None:
 def make(config: Config, out: Path) -> None:
     """Begin or go on in the directory, config.toml before all else: with it, whatever follows can be resumed."""
     file, text = out / "config.toml", settings.dump(config)
-    if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
-        write_atomic(file, text)
     try:
+        if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
+            for outcome in ("summary.json", "report.html"):  # of the shorter run: this one has not ended
+                (out / outcome).unlink(missing_ok=True)
+            write_atomic(file, text)
         (out / "checkpoints").mkdir(exist_ok=True)
         for left in (*out.glob(".*.part"), *out.glob("checkpoints/.*.part")):  # by a process that was killed
             left.unlink()
@@ -158,9 +171,15 @@ def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> Non
     words.save(path / "vocabulary.txt")
 
 
-def read_best(path: Path, like: Params) -> Params:
-    """The model of the best round."""
-    return load_tree(path / BEST, like)[0]
+def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
+    """The model of the best round; where it is known, the file must be of one of `rounds`."""
+    tree, facts = load_tree(path / BEST, like)
+    if rounds and int(facts.get("round", 0)) not in rounds:
+        raise TacitError(
+            f"{path / BEST} is of round {facts.get('round')}, and the best one was {rounds[0]}; restore it, or choose "
+            "another --out and train again"
+        )
+    return tree
 
 
 def digest(path: Path) -> str:
@@ -179,15 +198,21 @@ def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None
     save_tree(path / name, tree, facts)
 
 
-def read_last(out: Path, rounds: int, state: Any) -> tuple[Any, int, Best | None]:
+def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int, Best | None]:
     """The last checkpoint, or `state` if there is none; rounds made, and the best. Logs are cut back to it."""
-    done, best = 0, None
-    if (out / LAST).is_file():
+    done, best, rounds = 0, None, training.rounds
+    if (out / LAST).exists():
         state, facts = load_tree(out / LAST, state)
         state = jax.tree.map(jnp.asarray, state)
         done = int(facts["round"])
         if "best_round" in facts:
             best = Best(int(facts["best_round"]), float(facts["best_value"]))
+            # before rounds are made in vain; a run that was killed may have had a better round since the checkpoint
+            read_best(out, state.params, range(best.round, rounds + 1))
+    elif (out / "summary.json").is_file() or len(read_lines(out / METRICS)) > training.checkpoint_every:
+        raise TacitError(
+            f"{out / LAST} is gone, and rounds were made; restore it, or choose another --out and train again"
+        )
     if done > rounds:
         raise TacitError(f"{out} has made {done} rounds already, more than training.rounds = {rounds}")
     for log in LOGS:

@@ -10,7 +10,6 @@ import numpy as np
 
 from tacit import hosts
 from tacit.config import Config
-from tacit.errors import TacitError
 from tacit.federated.evaluation import Scorer, summary
 from tacit.files import to_json, write_atomic
 from tacit.models import LanguageModel, count_parameters
@@ -19,20 +18,16 @@ from tacit.text.prepare import Prepared
 
 
 def summarise(
-    config: Config, out: Path, model: LanguageModel, score: Scorer, ready: Prepared, best: Best | None
+    config: Config, out: Path, model: LanguageModel, score: Scorer, ready: Prepared, best: Best
 ) -> dict[str, Any]:
     """The figures of the best round, written to summary.json."""
-    if best is None:
-        raise TacitError(
-            f"{out}: no round was evaluated, so there is no best one; set training.evaluate_every lower"
-        )
     shapes = jax.eval_shape(model.init, jax.random.key(0))
     params = jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), shapes)
     if hosts.first():
-        params = read_best(out, shapes)
+        params = read_best(out, shapes, range(best.round, best.round + 1))
     params = hosts.from_first(params)
     count, federated = count_parameters(shapes), config.training.mode == "federated"
-    noise = config.aggregation.noise
+    noise = config.aggregation.noise if federated else 0.0
     found = {
         "name": config.name,
         "best_round": best.round,
@@ -47,11 +42,10 @@ def summarise(
         "differential privacy"
         if noise
         else "no privacy mechanism was used",
-        **{
-            part: None if text is None else summary(score(params, text), text, ready.spelling)
-            for part, text in (("valid", ready.valid), ("test", ready.test), ("seen", ready.seen))
-        },
     }
+    with np.errstate(over="ignore", invalid="ignore"):  # of a model that has nearly diverged
+        for part, text in (("valid", ready.valid), ("test", ready.test), ("seen", ready.seen)):
+            found[part] = None if text is None else summary(score(params, text), text, ready.spelling)
     if hosts.first():
         write_atomic(out / "summary.json", to_json(found) + "\n")
     return found

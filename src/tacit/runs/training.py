@@ -98,6 +98,7 @@ def train(
         finally:  # also when a round failed: a terminal must be left in order
             for watcher in watchers:
                 watcher.end()
+        assert best is not None  # the last round is always evaluated
         return outcome.summarise(config, out, model, score, ready, best)
 
 
@@ -159,7 +160,7 @@ def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Bes
     state = trainer.init(jax.random.key(config.seed))
     done, best = 0, None
     if hosts.first():
-        state, done, best = directory.read_last(out, config.training.rounds, state)
+        state, done, best = directory.read_last(out, config.training, state)
     figures = np.array([done, *(best or (0, 0.0))])
     state, (done, round_, value) = hosts.from_first((state, figures))
     return state, int(done), Best(int(round_), float(value)) if round_ else None

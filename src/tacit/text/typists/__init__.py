@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from tacit.errors import TacitError
+from tacit.randomness import mix
 from tacit.text.population import Message
 from tacit.text.typists.compose import compose
 from tacit.text.typists.people import Person, concentrations
@@ -62,10 +63,7 @@ class TypistsConfig:
 def _splitmix(x: np.ndarray) -> np.ndarray:
     """SplitMix64 (Steele, Lea and Flood, 2014): a counter hashed to 64 random bits; uint64 to uint64."""
     with np.errstate(over="ignore"):
-        x = x + np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
+        return mix(x + np.uint64(0x9E3779B97F4A7C15))
 
 
 class Typists:
