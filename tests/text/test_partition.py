@@ -28,16 +28,10 @@ def test_every_way_of_dealing_is_whole(drawn, alpha, sigma, pieces):
     labels, clients, seed = drawn
     n = len(labels)
     rng = np.random.default_rng(seed)
-    whole(partition.by_user(labels), n, len(set(labels.tolist())))
     whole(partition.iid(n, clients, rng), n, clients)
     whole(partition.shards(labels, clients, pieces, rng=rng), n, clients)
     whole(partition.dirichlet(labels, clients, alpha, rng), n, clients)
     whole(partition.quantity(n, clients, sigma, rng), n, clients)
-
-
-def test_by_user_keeps_people_and_order():
-    p = partition.by_user(np.array([5, 2, 5, 2, 9]))
-    assert [p.client(k).tolist() for k in range(3)] == [[1, 3], [0, 2], [4]]
 
 
 def test_iid_sizes_within_one():
@@ -120,6 +114,4 @@ def test_bad_shards_and_labels():
     with pytest.raises(TacitError, match="one whole number per example"):
         partition.dirichlet(np.zeros(10), 2, 1.0, rng)
     with pytest.raises(TacitError, match="one whole number per example"):
-        partition.by_user(np.zeros((2, 2), int))
-    with pytest.raises(TacitError, match="nothing to deal"):
-        partition.by_user(np.array([], int))
+        partition.dirichlet(np.zeros((2, 2), int), 2, 1.0, rng)

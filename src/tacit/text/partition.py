@@ -2,9 +2,8 @@
 
 A partition is two arrays instead of a list of lists: client k holds the examples
 `order[offsets[k]:offsets[k + 1]]`. `order` is always a permutation of 0..n-1, so nothing is lost and
-nothing is held twice, and no client is left empty.
+nothing is held twice, and no client is left empty. People as they are (`user`) need no dealing.
 
-- `by_user`: the people as they are.
 - `iid`: dealt at random, sizes equal to within one.
 - `shards`: sorted by label and dealt in a few contiguous pieces each (McMahan et al. 2017, §3: 60,000
   digits in 200 shards of 300, two to a client), so that most clients see two labels.
@@ -61,20 +60,6 @@ def deal(
     if kind == "shards":
         return shards(labels(), config.clients, config.shards, rng=rng)
     return dirichlet(labels(), config.clients, config.alpha, rng)
-
-
-def by_user(users: np.ndarray) -> Partition:
-    """Each person is a client, in the order of their ids; examples keep their order.
-
-    >>> p = by_user(np.array([7, 3, 7]))
-    >>> p.client(0), p.client(1)
-    (array([1]), array([0, 2]))
-    """
-    users = _labels(users)
-    if users.size == 0:
-        raise TacitError("there is nothing to deal: the corpus has no examples (partition.clients)")
-    _, sizes = np.unique(users, return_counts=True)
-    return Partition(np.argsort(users, kind="stable").astype(np.int64), _offsets(sizes))
 
 
 def iid(n: int, clients: int, rng: np.random.Generator) -> Partition:
