@@ -149,6 +149,38 @@ def test_what_was_pasted_is_never_learnt(page):
     assert page.locator("#saved").text_content() == "-35 %"  # 27 keys for 20 characters
 
 
+@pytest.mark.parametrize("pasted", ["swordfish ", "correct horse ", "john.smith@mail", "one--two"])
+@pytest.mark.parametrize("end", ["Enter", ","])
+def test_what_was_pasted_is_not_learnt_after_backspace_either(page, pasted, end):
+    page.keyboard.insert_text(pasted)
+    for _ in range(len("@mail") if "@" in pasted else 1):
+        page.keyboard.press("Backspace")
+    page.keyboard.press(end)
+    assert learnt(page) == "Nothing yet"
+    page.keyboard.type(" mine ")
+    assert learnt(page) == "1"
+
+
+def test_a_word_that_is_finished_twice_was_typed_once(page):
+    page.keyboard.type("grzmblf ")
+    for name in ("Home", "End"):
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)  # the browser tells of it
+    page.keyboard.press("Backspace")
+    page.keyboard.type(", ")
+    assert learnt(page) == "1"
+
+
+def test_a_line_that_was_too_long_for_a_while_teaches_nothing_of_what_was_pasted(page):
+    page.keyboard.insert_text("secret " * 284)  # 1,988 characters; 2,000 are looked at
+    page.keyboard.type("one two three")
+    assert learnt(page) == "2"
+    for _ in range(len(" three")):
+        page.keyboard.press("Backspace")
+    page.keyboard.type(". x ")
+    assert learnt(page) == "3"  # it goes on with what is typed now
+
+
 def test_blocked_words_are_never_offered(page):
     page.keyboard.type("tomorro")
     assert "tomorrow" not in [w.lower() for w in bar(page)]

@@ -122,8 +122,7 @@ function finish(character) {
 function newLine() {
   if (!finish("\n")) return;
   const end = before().length - 1;
-  const { context } = lessonsOf(`${message.value.slice(0, end)} `); // the line that was finished
-  const now = follow(line, own.all(), context, own.learning());
+  const now = follow(line, own.all(), lessonsOf(`${message.value.slice(0, end)} `), own.learning()); // it is finished
   own.become(now.cache);
   finished = now.line;
   line = untold(end + 1, []);
@@ -170,7 +169,7 @@ function refresh(event, learning = own.learning()) {
   const text = before();
   const place = placeOf(text);
   if (text.lastIndexOf("\n") + 1 !== line.start) line = lineAt(text); // the caret is in another line
-  const now = follow(line, own.all(), lessonsOf(text).context, learning);
+  const now = follow(line, own.all(), lessonsOf(text), learning);
   line = now.line;
   own.become(now.cache);
   shift = settled(shift, place, text);

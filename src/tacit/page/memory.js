@@ -27,22 +27,27 @@ export function untold(start, tokens, unfinished = false) {
  * The line and the cache after a key.
  * @param {Line} line
  * @param {import("./cache.js").Cache} cache
- * @param {string[]} tokens the finished words of the line now
+ * @param {import("./tokens.js").Place} place the finished words of the line now, and the word in progress
  * @param {boolean} learning whether new words are learnt
  * @returns {{line: Line, cache: import("./cache.js").Cache}}
  */
-export function follow(line, cache, tokens, learning) {
-  if (tokens[0] === "") return { line: untold(line.start, tokens), cache }; // too long for a message
+export function follow(line, cache, { context: tokens, typed }, learning) {
+  const { start, words: old, foreign } = line;
+  if (tokens[0] === "" || old[0]?.token === "") { // it is, or was, too long for a message: what it taught is not known
+    return { line: untold(start, tokens, typed !== ""), cache };
+  }
   let same = 0;
-  while (same < tokens.length && line.words[same]?.token === tokens[same]) same++;
-  const gone = line.words.slice(same).filter((word) => word.learnt).length;
+  while (same < tokens.length && old[same]?.token === tokens[same]) same++;
+  const gone = old.slice(same).filter((word) => word.learnt).length;
   let now = gone ? makeCache(cache.entries.slice(0, -gone)) : cache;
-  const words = line.words.slice(0, same);
+  const stood = old[same]?.learnt === false; // what changes here was not learnt, so what becomes of it is not either
+  const words = old.slice(0, same);
   for (let i = same; i < tokens.length; i++) {
-    const learnt = learning && i !== line.foreign && keeps(tokens[i]);
+    const own = !stood && (foreign < 0 || i < foreign); // `one--two` is one word in progress and then three tokens
+    const learnt = learning && own && keeps(tokens[i]);
     if (learnt) now = learn(now, i ? tokens[i - 1] : null, tokens[i]);
     words.push({ token: tokens[i], learnt });
   }
-  const foreign = tokens.length < line.foreign ? -1 : line.foreign; // it is gone
-  return { line: { start: line.start, words, foreign }, cache: now };
+  const still = typed !== "" && (stood || tokens.length === foreign); // that word is in progress, still or again
+  return { line: { start, words, foreign: still ? tokens.length : -1 }, cache: now };
 }

@@ -259,7 +259,8 @@ test("a word that no model knows is offered when it was typed twice", () => {
 
 test("the cache follows the text: learnt when finished, forgotten when changed", () => {
   let state = { line: untold(0, []), cache: caches.makeCache() };
-  const step = (tokens, learning = true) => (state = follow(state.line, state.cache, tokens, learning));
+  const step = (context, learning = true, typed = "") =>
+    (state = follow(state.line, state.cache, { context, typed }, learning));
   const words = () => state.cache.entries.map((e) => e[1]).join(" ");
   step(["See"]);
   step(["See", "the"]);
@@ -278,10 +279,40 @@ test("the cache follows the text: learnt when finished, forgotten when changed",
   step(["pasted", "text", "mine"]);
   assert.equal(words(), "mine");
   state = { line: untold(0, ["pasted"], true), cache: caches.makeCache() }; // a pasted word that has no space yet
-  step(["pasted"]);
+  step(["pasted"], true, "secret");
   step(["pasted", "secret"]);
   step(["pasted", "secret", "mine"]);
   assert.equal(words(), "mine");
   step(["", "text", "mine", "too"]); // longer than a message is
+  assert.equal(words(), "mine");
+  step(["pasted", "secret", "mine", "too"]); // and no longer
+  step(["pasted", "secret", "mine", "too", "yes"]);
+  assert.equal(words(), "mine yes");
+});
+
+test("a word that was not learnt is not learnt when it is in progress again, however it is split then", () => {
+  let state = { line: untold(0, ["see", "john", "."]), cache: caches.makeCache() };
+  const step = (context, typed = "") => (state = follow(state.line, state.cache, { context, typed }, true));
+  const words = () => state.cache.entries.map((e) => e[1]).join(" ");
+  step(["see"], "john"); // back into it
+  step(["see"], "johns");
+  step(["see", "johns", "mine"]);
+  assert.equal(words(), ""); // the two were finished together
+  step(["see", "johns", "mine", "too"]);
+  assert.equal(words(), "too");
+  step(["see", "johns", "mine"], "too"); // this was learnt: it is again
+  step(["see", "johns", "mine", "tool"]);
+  assert.equal(words(), "tool");
+  step(["see", "johns", "mine", "tool", "("]);
+  step(["see", "johns", "mine", "tool"]); // a mark is gone, no word is in progress
+  step(["see", "johns", "mine", "tool", "box"]);
+  assert.equal(words(), "tool box");
+  state = { line: untold(0, ["@"]), cache: caches.makeCache() }; // an address that was pasted, and is none any more
+  step(["john", "."], "smith");
+  step(["john", ".", "smith"]);
+  assert.equal(words(), "");
+  state = { line: untold(0, ["see"], true), cache: caches.makeCache() }; // see secret
+  step(["see"]); // rubbed out
+  step(["see", "mine"]);
   assert.equal(words(), "mine");
 });
