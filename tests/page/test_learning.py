@@ -66,6 +66,76 @@ def test_no_other_tab_brings_back_what_was_erased(visit, address):
     assert first.evaluate("localStorage.getItem('tacit.words')") is None and learnt(first) == "Nothing yet"
 
 
+def test_the_switch_stays_off_and_reaches_other_tabs(visit, address):
+    first = visit(address).page
+    first.get_by_label("Learn from what I type here").uncheck()
+    first.reload()
+    first.wait_for_selector("html[data-ready]")
+    first.keyboard.type("my secret ")
+    assert not first.get_by_label("Learn from what I type here").is_checked() and learnt(first) == "Nothing yet"
+    second = first.context.new_page()
+    second.goto(address)
+    second.wait_for_selector("html[data-ready]")
+    switch = second.get_by_label("Learn from what I type here")
+    assert not switch.is_checked()
+    first.get_by_label("Learn from what I type here").check()
+    _until(switch.is_checked, second)
+    second.keyboard.type("hello ")
+    assert learnt(second) == "1"
+    first.get_by_label("Learn from what I type here").uncheck()
+    _until(lambda: not switch.is_checked(), second)
+    second.keyboard.type("my secret ")
+    assert learnt(second) == "1"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["Control+Backspace"],
+        ["Shift+Control+ArrowLeft", "Delete"],
+        ["Shift+Control+ArrowLeft", "Backspace"],
+        ["Shift+Control+ArrowLeft", "x"],
+        ["Shift+ArrowLeft"] * 5 + ["Control+x"],
+    ],
+)
+def test_words_deleted_at_once_are_unlearnt(page, how):
+    page.keyboard.type("my secret ")
+    assert learnt(page) == "2"
+    for name in how[:-1]:
+        page.keyboard.press(name)
+        page.wait_for_timeout(10)  # the browser tells of it
+        assert learnt(page) == "2"  # a selection changes nothing
+    page.keyboard.press(how[-1])
+    assert learnt(page) == "1" and text(page).startswith("My ")
+    page.keyboard.type("own ")
+    assert learnt(page) == "2"
+
+
+def test_only_the_latest_words_are_unlearnt(page):
+    page.keyboard.type("one two three ")
+    box = page.get_by_label("Message", exact=True)
+    box.evaluate("box => box.setSelectionRange(0, 4)")  # others follow, and stay
+    page.wait_for_timeout(10)
+    page.keyboard.press("Delete")
+    assert text(page) == "two three " and learnt(page) == "3"
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    page.keyboard.type("four ")
+    page.keyboard.press("Control+Backspace")
+    assert learnt(page) == "3"
+    page.keyboard.press("Control+Backspace")  # back in the line before, whose words were not learnt as it stands
+    page.keyboard.press("Control+Backspace")
+    assert learnt(page) == "3"
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("short")  # a paste over all of it
+    page.keyboard.type(" mine ")
+    assert text(page) == "short mine " and learnt(page) == "4"
+    page.keyboard.press("Control+a")
+    page.wait_for_timeout(10)
+    page.keyboard.press("Delete")
+    assert learnt(page) == "3"
+
+
 def test_moving_the_caret_changes_no_count(page):
     page.keyboard.type("one two three ")
     assert learnt(page) == "3"

@@ -27,11 +27,14 @@ const ENDS = /^[\s.,!?;:…)\]}”"]$/; // characters that end a word and so cor
 
 const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
 const buttons = /** @type {HTMLButtonElement[]} */ ([...byId("bar").querySelectorAll("button")]);
-const own = makeOwn(() => {
-  line = { ...line, words: line.words.map(({ token }) => ({ token, learnt: false })) };
-  finished = null;
-  refresh(null);
-});
+const own = makeOwn(
+  () => {
+    line = { ...line, words: line.words.map(({ token }) => ({ token, learnt: false })) };
+    [finished, held] = [null, null];
+    refresh(null);
+  },
+  () => refresh(null),
+);
 
 /** @type {import("./load.js").Loaded} */
 let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, parameters: null };
@@ -57,6 +60,8 @@ const kept = new Set(); // words that were corrected wrongly, in lower case
 let line = untold(0, []);
 /** The line that Enter ended, while backspace may bring it back. @type {import("./memory.js").Line | null} */
 let finished = null;
+/** While words are selected that were just typed: the line with them, and where it ends. @type {{line: typeof line, end: number} | null} */
+let held = null;
 let keys = 0;
 let pasted = 0; // characters that no key has typed
 let caret = 0; // where our own last edit left it
@@ -76,6 +81,7 @@ function apply({ remove, insert, after = 0 }) {
     alert(TOO_LONG);
     return false;
   }
+  if (held) line = held.line; // what is selected goes, and is unlearnt
   message.setRangeText(insert, from, to, "end");
   settle();
   if (message.textLength === caret) requestAnimationFrame(() => (message.scrollTop = message.scrollHeight));
@@ -85,6 +91,7 @@ function apply({ remove, insert, after = 0 }) {
 /** The text has changed: what is known of it follows. */
 function settle() {
   caret = message.selectionStart;
+  held = null;
   pasted = Math.min(pasted, message.textLength); // what was pasted may be deleted again, key by key
   history.note({ text: message.value, caret, pasted });
   if (message.textLength < LONGEST) withdraw(TOO_LONG);
@@ -145,7 +152,8 @@ function rubOut() {
 /** Where the caret is back in the line that Enter ended, what that line taught is known, and can be unlearnt. */
 function resume() {
   const start = before().lastIndexOf("\n") + 1;
-  if (start !== line.start && start === finished?.start) line = finished;
+  const empty = !line.words.some((word) => word.learnt); // the cache unlearns its latest words only
+  if (start !== line.start && start === finished?.start && empty) line = finished;
 }
 
 /** The line at the caret, none of which is to be learnt: it stood there before. @param {string} text before the caret */
@@ -267,21 +275,38 @@ function choose(i, event) {
 
 /** The caret may be elsewhere. The browser tells it late, perhaps after the next key: so every key asks, too. */
 function moved() {
-  if (message.selectionStart === caret) return; // it is where our own edit left it
-  caret = message.selectionStart;
+  const { selectionStart: from, selectionEnd: to, value } = message;
+  if (from === to) held = null;
+  if (from === caret) return; // it is where our own edit left it
+  const all = held ?? { line, end: caret };
+  held = from < to && from >= all.line.start && !value.slice(to, all.end).trim() ? all : null;
+  caret = from;
   [last, taps, line, finished] = [null, [], lineAt(before()), null];
   refresh(null);
 }
 
-/** Text that did not come from our keys: a paste, an input method, a dictation. @param {number} more characters */
-function foreign(more) {
+/**
+ * A change that did not come from our keys: a paste, an input method, a dictation, a deleted word. What it brings is not
+ * learnt; what it takes away is unlearnt, where it was the latest.
+ * @param {number} more characters
+ * @param {boolean} deleted whether it brought nothing
+ */
+function foreign(more, deleted) {
   if (more <= 0) keys++; // something was deleted; what no key has typed is counted neither as keys nor as characters
   last = null;
   taps = [];
   pasted = Math.max(0, pasted + more);
-  [line, finished] = [lineAt(before()), null];
+  if (held) line = held.line;
+  resume();
+  finished = null;
   settle();
-  refresh(null);
+  refresh(null, false);
+  if (!deleted) inProgressIsForeign();
+}
+
+/** The word in progress may have been pasted, and is not to be learnt. */
+function inProgressIsForeign() {
+  line = { ...line, foreign: lessonsOf(before()).typed ? line.words.length : -1 };
 }
 
 /** Take the last change back, or bring it again. Words that go are unlearnt; none is learnt. @param {boolean} again */
@@ -296,8 +321,7 @@ function undo(again) {
   finished = null;
   settle();
   refresh(null, false);
-  const { typed } = lessonsOf(before());
-  line = { ...line, foreign: typed ? line.words.length : -1 }; // a word that came back may have been pasted
+  inProgressIsForeign(); // it came back, and is no news
 }
 
 const keyboard = makeKeyboard(byId("board"), byId("keys"), {
@@ -339,7 +363,6 @@ byId("clear").addEventListener("click", () => {
   message.focus();
   refresh(null);
 });
-byId("learn").addEventListener("change", () => refresh(null));
 addEventListener("error", (event) => alert(`Something went wrong: ${event.message}. What you typed is still there.`));
 addEventListener("unhandledrejection", (event) => alert(`Something went wrong: ${event.reason}.`));
 themeSwitch(/** @type {HTMLButtonElement} */ (byId("theme")));

@@ -13,7 +13,7 @@ const OF_WORD = /^[\p{L}\p{M}'’]$/u;
  * @property {(character: string, event: Event) => void} finish a character that ends a word
  * @property {(event: Event) => void} enter
  * @property {(event: Event) => void} back
- * @property {(more: number) => void} foreign text came that no key has typed: so many characters
+ * @property {(more: number, deleted: boolean) => void} foreign so many characters came that no key has typed, or went
  * @property {() => void} tooLong some of it was cut off
  * @property {() => void} moved the caret is elsewhere
  * @property {(place: number, event: Event) => void} choose a suggestion, 0 to 2
@@ -30,6 +30,7 @@ export function listen(message, does) {
   message.addEventListener("beforeinput", (event) => {
     length = message.textLength;
     if (event.isComposing || !event.cancelable) return;
+    does.moved(); // the browser may not have told yet, and afterwards it cannot be seen any more
     if (event.inputType === "historyUndo" || event.inputType === "historyRedo") {
       event.preventDefault(); // from a menu
       return does.undo(event.inputType === "historyRedo");
@@ -42,7 +43,7 @@ export function listen(message, does) {
       const room = Math.max(0, LONGEST - length + to - from);
       message.setRangeText(data.slice(0, room), from, to, "end");
       does.tooLong();
-      return does.foreign(message.textLength - length);
+      return does.foreign(message.textLength - length, false);
     }
     const back = event.inputType === "deleteContentBackward" && message.selectionStart === message.selectionEnd;
     if (!one && !back && event.inputType !== "insertLineBreak") return;
@@ -62,7 +63,7 @@ export function listen(message, does) {
       message.setSelectionRange(caret, caret);
       does.tooLong();
     }
-    does.foreign(message.textLength - length);
+    does.foreign(message.textLength - length, kind.startsWith("delete"));
     length = message.textLength;
   });
 

@@ -1,18 +1,21 @@
-// The personal cache in the page: kept in the browser, looked at, exported, erased.
+// The personal cache in the page: kept in the browser, looked at, exported, erased, and switched off.
 
 import { fromJson, makeCache, toJson } from "./cache.js";
 import { byId, showContents, showMemory } from "./panel.js";
 import { recall, store } from "./store.js";
 
 const KEY = "tacit.words";
+const SWITCH = "tacit.learn"; // "off", or nothing
 const LATER = 400; // milliseconds without a key until it is stored
 
 /**
  * @param {() => void} replaced what to do when it is another one: empty, or another tab's
+ * @param {() => void} switched what to do when it is switched on or off
  */
-export function makeOwn(replaced) {
+export function makeOwn(replaced, switched) {
   const learning = /** @type {HTMLInputElement} */ (byId("learn"));
   const inside = /** @type {HTMLDetailsElement} */ (byId("inside"));
+  learning.checked = recall(SWITCH) !== "off"; // who does not want it says so once
   let cache = fromJson(recall(KEY));
   let stored = true; // whether the browser keeps it
   let waiting = 0;
@@ -50,8 +53,16 @@ export function makeOwn(replaced) {
   addEventListener("pagehide", () => {
     if (waiting) keepNow();
   });
+  learning.addEventListener("change", () => {
+    store(SWITCH, learning.checked ? null : "off");
+    switched();
+  });
   addEventListener("storage", ({ key, newValue }) => {
     if (key === KEY || key === null) adopt(newValue); // no key: all was cleared
+    if (key === SWITCH) {
+      learning.checked = newValue !== "off";
+      switched();
+    }
   });
 
   return {
