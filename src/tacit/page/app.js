@@ -49,6 +49,10 @@ let decoderOf = null;
 let last = null;
 /** Where the taps of the word being typed fell. @type {[number, number][]} */
 let taps = [];
+/** The word that was finished last and its taps: backspace may bring it back. */
+let tapped = { word: "", taps };
+/** Corrections in the piece at the caret, which may turn out to be an address. @type {{at: number, typed: string, put: string}[]} */
+let mended = [];
 let shift = OFF;
 /** What space would write instead of the word being typed. @type {string | null} */
 let correction = null;
@@ -106,24 +110,39 @@ function letter(character, at) {
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
   last = null;
+  unmend();
 }
 
 /** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
 function finish(character) {
   const { typed } = placeOf(before());
   if (typed && ENDS.test(character)) {
-    const made = endWord(typed, character, correction);
+    const made = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
     if (!apply(made.change)) return false;
     last = made.last;
     if (last?.kind === "corrected") {
+      mended.push({ at: caret - last.put.length, typed, put: last.put.slice(0, -character.length) });
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
     }
   } else {
     if (!apply(put(before(), character, last))) return false;
     last = null;
   }
+  tapped = { word: typed, taps };
   taps = [];
+  if (/\s/.test(character)) mended = [];
+  unmend();
   return true;
+}
+
+/** What was corrected in a piece comes back where the piece becomes an address: `jane.` is a word, `jane.x@` is not. */
+function unmend() {
+  if (!mended.length || !endsInAddress(before())) return;
+  for (const { at, typed, put } of mended.reverse()) {
+    if (message.value.startsWith(put, at)) message.setRangeText(typed, at, at + put.length, "preserve");
+  }
+  mended = [];
+  settle();
 }
 
 function newLine() {
@@ -141,12 +160,16 @@ function rubOut() {
     last = null;
   } else {
     const made = backspace(before(), last);
-    if (made.last?.kind === "kept") kept.add(made.last.word.toLowerCase());
+    if (made.last?.kind === "kept") {
+      kept.add(made.last.word.toLowerCase());
+      mended.pop();
+    }
     apply(made.change);
     last = made.last;
     resume();
   }
-  taps = taps.slice(0, placeOf(before()).typed.length);
+  const { typed } = placeOf(before());
+  taps = (typed === tapped.word ? tapped.taps : taps).slice(0, typed.length);
 }
 
 /** Where the caret is back in the line that Enter ended, what that line taught is known, and can be unlearnt. */
@@ -193,7 +216,8 @@ function suggest(place) {
   if (!choice) return showOffers(buttons, (shown = []));
   const { model } = choice;
   const guesses = predict(model, own.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
-  const plain = place.typed && !inside() && !endsInAddress(before()); // a word that may be corrected
+  const byKeys = place.typed !== "" && taps.length === place.typed.length; // not pasted, nor what stood there before
+  const plain = byKeys && !inside() && !endsInAddress(before()); // a word that may be corrected
   const meant = plain && decoderOf ? meantBy(decoderOf(choice), own.used(), place, taps, kept) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
   const words = guesses.map((guess) => locked(guess.word));
@@ -273,6 +297,11 @@ function choose(i, event) {
   refresh(event);
 }
 
+/** Another text, or another place in it: what the last keys did says nothing about it. */
+function forget() {
+  [last, taps, tapped, mended] = [null, [], { word: "", taps: [] }, []];
+}
+
 /** The caret may be elsewhere. The browser tells it late, perhaps after the next key: so every key asks, too. */
 function moved() {
   const { selectionStart: from, selectionEnd: to, value } = message;
@@ -281,7 +310,8 @@ function moved() {
   const all = held ?? { line, end: caret };
   held = from < to && from >= all.line.start && !value.slice(to, all.end).trim() ? all : null;
   caret = from;
-  [last, taps, line, finished] = [null, [], lineAt(before()), null];
+  forget();
+  [line, finished] = [lineAt(before()), null];
   refresh(null);
 }
 
@@ -293,8 +323,7 @@ function moved() {
  */
 function foreign(more, deleted) {
   if (more <= 0) keys++; // something was deleted; what no key has typed is counted neither as keys nor as characters
-  last = null;
-  taps = [];
+  forget();
   pasted = Math.max(0, pasted + more);
   if (held) line = held.line;
   resume();
@@ -313,10 +342,12 @@ function inProgressIsForeign() {
 function undo(again) {
   const state = again ? history.redo() : history.undo();
   if (!state) return;
+  if (!again && last?.kind === "corrected") kept.add(last.typed.toLowerCase()); // as backspace would
   keys++;
   message.value = state.text;
   message.setSelectionRange(state.caret, state.caret);
-  [pasted, last, taps] = [state.pasted, null, []];
+  pasted = state.pasted;
+  forget();
   resume();
   finished = null;
   settle();
@@ -358,7 +389,8 @@ buttons.forEach((button, i) => {
 
 byId("clear").addEventListener("click", () => {
   message.value = "";
-  [keys, pasted, last, taps, line, finished] = [0, 0, null, [], untold(0, []), null];
+  forget();
+  [keys, pasted, line, finished] = [0, 0, untold(0, []), null];
   settle();
   message.focus();
   refresh(null);

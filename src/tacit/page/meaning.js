@@ -2,7 +2,7 @@
 
 import { isOwn } from "./cache.js";
 import { correct, glide, makeDecoder } from "./decode.js";
-import { middleOf, spell } from "./lexicon.js";
+import { spell } from "./lexicon.js";
 import { chances } from "./predict.js";
 
 /** @typedef {import("./decode.js").Decoder} Decoder */
@@ -30,7 +30,7 @@ export function makeDecoders(layout, parameters) {
  * @param {Decoder} decoder
  * @param {Cache | null} cache
  * @param {{context: string[], typed: string}} place
- * @param {[number, number][]} taps where they fell; if not one for each character, the middles of the keys
+ * @param {[number, number][]} taps where they fell, one for each character
  * @param {Set<string>} kept words that were corrected wrongly, in lower case
  */
 export function meantBy(decoder, cache, { context, typed }, taps, kept) {
@@ -38,9 +38,8 @@ export function meantBy(decoder, cache, { context, typed }, taps, kept) {
   const lower = typed.toLowerCase();
   const spelling = spell(typed, layout.letters);
   if (kept.has(lower) || isOwn(cache, lower) || !spelling || [...spelling].length !== [...typed].length) return null;
-  const points = taps.length === typed.length ? taps : [...spelling].map((c) => middleOf(c, layout) ?? [0, 0]);
   const chance = chances(decoder.model, cache, context);
-  const { best, words } = correct(decoder, chance, context, /** @type {[number, number][]} */ (points), typed);
+  const { best, words } = correct(decoder, chance, context, taps, typed);
   const onlyCase = typed !== lower && best.toLowerCase() === lower; // capitals that were typed are meant
   return { best: onlyCase ? typed : best, words };
 }
