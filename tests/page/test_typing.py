@@ -80,6 +80,41 @@ def test_a_mistyped_word_is_corrected_on_space_and_brought_back_by_backspace(pag
     assert text(page) == "Tjanks"
 
 
+def test_only_what_was_just_typed_is_corrected(page):
+    page.keyboard.insert_text("tjanks")
+    assert "“tjanks”" not in bar(page)  # nothing is promised either
+    page.keyboard.press("Space")
+    assert text(page) == "tjanks "  # pasted
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.insert_text("tjanks ok")
+    for _ in " ok":
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press(",")
+    assert text(page) == "tjanks, ok"  # it stood there
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.type("tjan ")
+    assert text(page) == "Tjan "
+    page.keyboard.press("Backspace")  # the space was too early
+    page.keyboard.type("ks ")
+    assert text(page) == "Thanks "
+
+
+def test_a_correction_that_was_undone_does_not_come_back(page):
+    page.keyboard.type("tjanks ")
+    page.keyboard.press("Control+z")
+    assert text(page) == "Tjanks"
+    page.keyboard.type(" tjanks ")
+    assert text(page) == "Tjanks tjanks "
+
+
+def test_what_was_corrected_comes_back_in_an_address(page):
+    page.keyboard.type("tjanks.tjanks.smith@mail.org tjanks.")
+    assert text(page) == "Tjanks.tjanks.smith@mail.org thanks."
+    page.keyboard.press("Backspace")
+    page.keyboard.type("@x.org tjanks ")
+    assert text(page) == "Tjanks.tjanks.smith@mail.org tjanks@x.org tjanks "  # taken back by hand: it is kept
+
+
 def test_a_caret_that_was_moved_is_noticed_by_the_very_next_key(page):
     tap(page, "see\ntjanks")
     assert bar(page)[:2] == ["“Tjanks”", "Thanks"]  # space would write it
@@ -156,6 +191,38 @@ def test_a_glide_inside_a_word_takes_its_place(page):
     assert text(page) == f"So {others[0]}, "
     key(page, "Backspace").click()
     assert text(page) == "So wonderful, "
+
+
+def test_a_word_that_brings_its_space_needs_no_other(page):
+    glide(page, "thanks")
+    tap(page, " ")
+    assert text(page) == "Thanks "
+    page.keyboard.press("Alt+Digit1")
+    word = text(page).split()[1]
+    page.keyboard.press("Space")
+    assert text(page) == f"Thanks {word} "
+    page.keyboard.press("Space")
+    assert text(page) == f"Thanks {word}  "  # a second one is meant
+
+
+def test_a_word_between_others_takes_the_space_that_stands_there(page):
+    page.keyboard.type("hello friend")
+    for name in ("Home", "Control+ArrowRight"):
+        page.keyboard.press(name)
+    while page.evaluate("document.getElementById('message').selectionStart") > 5:
+        page.keyboard.press("ArrowLeft")
+    glide(page, "thanks")
+    assert text(page) == "Hello thanks friend"
+    tap(page, ",")
+    assert text(page) == "Hello thanks, friend"
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    assert text(page) == "Hello friend"
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.type("hello friend")
+    page.evaluate("document.getElementById('message').setSelectionRange(5, 5)")
+    page.keyboard.press("Alt+Digit1")
+    assert "  " not in text(page) and text(page).endswith(" friend")
 
 
 def test_a_glide_that_fits_no_word_says_so_where_it_is_seen(page):

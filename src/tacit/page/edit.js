@@ -8,23 +8,27 @@
  * @typedef {{remove: number, insert: string, after?: number}} Change
  */
 /**
- * What the last key did, if the next one may refer to it.
- * @typedef {{kind: "corrected", typed: string, put: string} | {kind: "picked"} | {kind: "kept", word: string}
- *   | {kind: "glided", put: string, instead?: string} | null} Last
+ * What the last key did, if the next one may refer to it. `over`: its space is the one that stood there before the next
+ * word.
+ * @typedef {{kind: "corrected", typed: string, put: string} | {kind: "picked", over?: boolean}
+ *   | {kind: "kept", word: string} | {kind: "glided", put: string, instead?: string, over?: boolean} | null} Last
  */
 
 const LEANS = /^[.,!?;:…)\]}”%]$/;
 
 /**
- * A character that is no letter of a word in progress needs nothing else; a mark eats the space of a suggestion.
+ * A character that is no letter of a word in progress needs nothing else; a mark goes before the space of a suggestion,
+ * or takes its place where no word follows; a space is that one.
  * @param {string} before
  * @param {string} character
  * @param {Last} last
  * @returns {Change}
  */
 export function put(before, character, last) {
-  const eats = (last?.kind === "picked" || last?.kind === "glided") && LEANS.test(character) && before.endsWith(" ");
-  return { remove: eats ? 1 : 0, insert: character };
+  const brought = (last?.kind === "picked" || last?.kind === "glided") && before.endsWith(" ") ? last : null;
+  if (brought && character === " ") return { remove: 0, insert: "" };
+  const leans = brought !== null && LEANS.test(character);
+  return { remove: leans ? 1 : 0, insert: leans && brought.over ? `${character} ` : character };
 }
 
 /**
@@ -52,7 +56,7 @@ export function restOf(after) {
 
 /**
  * A suggestion takes the place of what is typed; a space follows it, and one comes before it where it begins a word right
- * after a mark. Inside a word it takes the place of the whole word, with the space that stands there.
+ * after a mark. Inside a word it takes the place of the whole word. A space that stands there already is its space.
  * @param {string} before
  * @param {string} typed
  * @param {string} word
@@ -61,12 +65,13 @@ export function restOf(after) {
  */
 export function pick(before, typed, word, after = "") {
   const rest = typed ? restOf(after).length : 0;
-  if (rest) {
-    const gone = rest + (after[rest] === " " ? 1 : 0);
-    const space = /^[^\s\p{L}\p{N}]/u.test(after.slice(rest)) ? "" : " "; // a mark leans on the word already
-    return { change: { remove: typed.length, insert: word + space, after: gone }, last: null };
-  }
-  return { change: { remove: typed.length, insert: `${typed ? "" : gap(before)}${word} ` }, last: { kind: "picked" } };
+  const over = after[rest] === " ";
+  const leant = rest > 0 && /^[^\s\p{L}\p{N}]/u.test(after.slice(rest)); // a mark leans on the word already
+  const insert = `${typed ? "" : gap(before)}${word}${leant ? "" : " "}`;
+  return {
+    change: { remove: typed.length, insert, after: rest + (over ? 1 : 0) },
+    last: leant ? null : { kind: "picked", over },
+  };
 }
 
 /**
@@ -85,12 +90,10 @@ export function glided(before, word, last = null, typed = "", after = "") {
     const put = `${first}${word}${last.put.endsWith(" ") ? " " : ""}`;
     return { change: { remove: last.put.length, insert: put }, last: { ...last, put } };
   }
-  if (typed && restOf(after)) {
-    const { change } = pick(before, typed, word, after);
-    return { change, last: { kind: "glided", put: change.insert, instead: typed + after.slice(0, change.after) } };
-  }
-  const put = `${gap(before)}${word} `;
-  return { change: { remove: 0, insert: put }, last: { kind: "glided", put } };
+  const within = typed && restOf(after) ? typed : ""; // otherwise what is typed is a word of its own
+  const { change } = pick(before, within, word, after);
+  const instead = within + after.slice(0, change.after);
+  return { change, last: { kind: "glided", put: change.insert, instead, over: instead.endsWith(" ") } };
 }
 
 /**

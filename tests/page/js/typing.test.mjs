@@ -42,6 +42,8 @@ test("a suggestion replaces what is typed; a mark leans on it", () => {
   assert.equal(apply(text, put(text, ".", made.last)), "see you tomorrow.");
   assert.equal(apply(text, put(text, ".", null)), "see you tomorrow .");
   assert.equal(apply(text, put(text, "x", made.last)), "see you tomorrow x");
+  assert.equal(apply(text, put(text, " ", made.last)), text); // it has its space
+  assert.equal(apply(text, put(text, " ", null)), `${text} `);
   for (const [before, after] of [["yes.", "yes. you "], ["yes ", "yes you "], ["", "you "], ["(", "(you "]]) {
     assert.equal(apply(before, pick(before, "", "you").change), after); // no word is glued to a mark
   }
@@ -59,7 +61,10 @@ test("inside a word a suggestion takes the place of all of it", () => {
   assert.equal(taken("do", "do", "n't go"), "word |go");
   assert.equal(taken("don", "don", "'t go"), "word |go");
   assert.equal(taken("a ", "", "rrow"), "a word |rrow"); // before a word: a word of its own
-  assert.equal(taken("see", "see", " you"), "word | you");
+  assert.equal(taken("see", "see", " you"), "word |you"); // with the space that stands there
+  assert.equal(taken("see ", "", " you"), "see word |you");
+  const { change, last } = pick("see", "see", "word", " you");
+  assert.deepEqual([change.after, put("word ", ",", last)], [1, { remove: 1, insert: ", " }]); // which stays there
 });
 
 test("undo and redo bring every state back, whatever was done in between", () => {
@@ -128,8 +133,11 @@ test("inside a word a drawn word takes the place of all of it, with the space or
   const leaning = glided("so he", "you", null, "he", "llo, there");
   assert.deepEqual(leaning.change, { remove: 2, insert: "you", after: 3 });
   assert.deepEqual(glided("so you", "your", leaning.last).change, { remove: 3, insert: "your" }); // no space comes with it
-  assert.deepEqual(glided("so hello", "you", null, "hello", "").change, { remove: 0, insert: " you " }); // at its end
-  assert.deepEqual(glided("so ", "you", null, "", "hello").change, { remove: 0, insert: "you " }); // and its beginning
+  assert.deepEqual(glided("so hello", "you", null, "hello", "").change, { remove: 0, insert: " you ", after: 0 }); // at its end
+  assert.deepEqual(glided("so ", "you", null, "", "hello").change, { remove: 0, insert: "you ", after: 0 }); // and its beginning
+  const between = glided("so", "you", null, "so", " there");
+  assert.deepEqual(between.change, { remove: 0, insert: " you ", after: 1 });
+  assert.deepEqual(backspace("so you ", between.last).change, { remove: 5, insert: " " });
 });
 
 test("backspace takes one character as a person sees it", () => {
