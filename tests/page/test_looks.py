@@ -16,6 +16,27 @@ def test_screen_readers_press_buttons_without_a_pointer(page):
     assert text(page) == "Hi o"
 
 
+def test_keys_are_named_by_what_they_do_now(page):
+    page.keyboard.type("hi ")
+    assert [key(page, name).count() for name in ("Comma", "Full stop", "Exclamation mark")] == [1, 1, 0]
+    key(page, "Shift").click()
+    assert [key(page, name).count() for name in ("Comma", "Exclamation mark", "Question mark")] == [0, 1, 1]
+    key(page, "Shift").click()
+    assert key(page, "Caps lock").get_attribute("aria-pressed") == "true"
+    key(page, "Caps lock").click()
+    assert key(page, "Shift").get_attribute("aria-pressed") == "false" and key(page, "Comma").count() == 1
+
+
+def test_the_other_layer_keeps_the_focus(page):
+    key(page, "Numbers and marks").focus()
+    for name in ("Letters", "Numbers and marks"):
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == name
+    page.get_by_label("Message", exact=True).focus()
+    key(page, "Numbers and marks").click()  # a finger leaves it in the message
+    assert page.evaluate("document.activeElement.id") == "message"
+
+
 def test_everything_has_its_name_and_the_letters_stand_where_the_decoders_think(page):
     assert page.get_by_label("Message", exact=True).count() == 1
     assert page.get_by_role("group", name="Suggestions").get_by_role("button").count() == 3
@@ -117,3 +138,23 @@ def test_the_panel_shows_what_the_model_thinks(page, small):
     assert page.locator("#size").text_content() == f"{small.path.stat().st_size / 1000:.0f} kB"
     page.get_by_role("radio", name="Cased").check()
     assert page.locator("#size").text_content() != f"{small.path.stat().st_size / 1000:.0f} kB"
+
+
+def test_with_forced_colours_keys_have_edges_and_show_when_they_are_pressed(visit, address):
+    page = visit(address, forced_colors="active").page
+    page.keyboard.type("see you ")
+    style = "(e, name) => getComputedStyle(e)[name]"
+    face = key(page, "h").locator("span")
+    assert face.evaluate(style, "borderTopStyle") == "solid" and face.evaluate(style, "borderTopWidth") != "0px"
+    grounds = [key(page, "Shift").locator("span").evaluate(style, "backgroundColor")]
+    key(page, "Shift").click()
+    page.mouse.move(1, 1)
+    grounds.append(key(page, "Shift").locator("span").evaluate(style, "backgroundColor"))
+    key(page, "h").evaluate("e => e.classList.add('down')")
+    grounds.append(face.evaluate(style, "backgroundColor"))
+    assert grounds[0] != grounds[1] == grounds[2]
+    assert page.evaluate(PRESSED, CONTRAST) == []
+    bar_of = page.locator("#thoughts li i").first
+    behind = bar_of.evaluate("e => getComputedStyle(document.body).backgroundColor")
+    colours = [bar_of.evaluate(style, name) for name in ("backgroundColor", "borderBottomColor")]
+    assert any(colour != behind for colour in colours) and bar_of.evaluate(style, "borderBottomStyle") == "solid"

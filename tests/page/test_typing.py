@@ -37,7 +37,7 @@ def test_typing_on_the_keys_completes_and_suggests(page, small):
         assert text(page).endswith(f" {wanted}")
         page.keyboard.press("Backspace")
         page.keyboard.press("Backspace")
-    tap(page, ".")
+    key(page, "Question mark").click()
     assert text(page).endswith(" ?")  # what shift makes of a full stop
 
 
@@ -360,3 +360,14 @@ def test_numbers_and_marks_are_on_the_second_layer(page):
     key(page, "Letters").click()
     tap(page, "ok")
     assert text(page) == "1-? Ok"
+
+
+def test_shift_is_the_same_on_both_layers(page):
+    page.keyboard.type("hi ")
+    key(page, "Shift").click()
+    for name in ("Numbers and marks", "Letters"):
+        key(page, name).click()
+    assert key(page, "Shift").get_attribute("aria-pressed") == "true"
+    shown = key(page, "Exclamation mark").locator("span").text_content()
+    key(page, "Exclamation mark").click()
+    assert shown == "!" and text(page) == "Hi !"

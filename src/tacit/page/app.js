@@ -236,7 +236,10 @@ function figures() {
 
 /** A key of the page. @param {import("./keys.js").Key} key @param {[number, number]} at @param {Event} event */
 function press(key, at, event) {
-  if (key.kind === "layer") return keyboard.show(key.value === "123" ? "123" : "abc");
+  if (key.kind === "layer") {
+    keyboard.show(key.value === "123" ? "123" : "abc");
+    return keyboard.shift(shift.state, raisesMarks(shift)); // the new keys are as shift was
+  }
   moved();
   keys++;
   if (key.kind === "shift") {

@@ -4,7 +4,7 @@
 // on a letter and travels further than a key's width glides. Screen readers and the Enter key press buttons without any
 // finger: that is a click without a pointer, and a tap in the middle of the key.
 
-import { LETTERS, MARKS } from "./keys.js";
+import { LETTERS, MARKS, nameOf } from "./keys.js";
 
 const GLIDE = 0.9; // key widths from where a finger came down
 const HOLD = 420; // milliseconds until backspace repeats
@@ -84,7 +84,9 @@ export function makeKeyboard(board, holder, does) {
       }
       return line;
     });
+    const focused = holder.contains(document.activeElement);
     holder.replaceChildren(...rows);
+    if (focused) /** @type {HTMLElement | null} */ (holder.querySelector(".layer"))?.focus(); // who has no pointer stays here
     shiftShown = "";
   }
 
@@ -192,12 +194,14 @@ export function makeKeyboard(board, holder, does) {
       for (const [element, key] of keys) {
         if (key.kind === "shift") {
           element.setAttribute("aria-pressed", String(shift !== "off"));
+          element.setAttribute("aria-label", shift === "locked" ? "Caps lock" : key.name);
           element.classList.toggle("locked", shift === "locked");
         }
         const [face, second] = element.children;
         if (key.shifted) {
           face.textContent = marks ? key.shifted : key.value;
           second.textContent = marks ? key.value : key.shifted;
+          element.setAttribute("aria-label", marks ? nameOf(key.shifted) : key.name); // of what it types
         }
       }
     },

@@ -56,3 +56,8 @@ export const MARKS = [
   [...THIRD.map(([c, name], i) => ({ ...mark(c, name), ...(i ? {} : { start: 4 }) })), BACK],
   [layer("abc", "Letters"), mark(",", "Comma"), SPACE, APOSTROPHE, mark(".", "Full stop"), ENTER],
 ];
+
+/** The name of a mark. @param {string} character */
+export function nameOf(character) {
+  return MARKS.flat().find(({ value }) => value === character)?.name ?? character;
+}
