@@ -339,6 +339,35 @@ def test_awkward_text_is_taken_as_it_comes(page):
     assert page.locator("#alerts p").count() == 0 and all(bar(page))
 
 
+def test_the_caret_stays_in_sight_in_the_middle_of_a_long_message(page):
+    box = page.get_by_label("Message", exact=True)
+    words = "a few words that need more than one line of the field, and then some "
+    page.keyboard.insert_text("\n".join(f"{i}: {words}" for i in range(40)))
+
+    def seen() -> bool:
+        """Whether the field would scroll on its own account to show the caret, as it does when it gets the focus."""
+        page.wait_for_timeout(50)
+        before = box.evaluate("box => box.scrollTop")
+        box.evaluate("box => { box.blur(); box.focus(); }")
+        page.wait_for_timeout(50)
+        return abs(box.evaluate("box => box.scrollTop") - before) <= 8  # half a line's margin
+
+    box.evaluate("b => { const at = b.value.indexOf('20:'); b.setSelectionRange(at, at); b.blur(); b.focus(); }")
+    page.wait_for_timeout(50)
+    for _ in range(12):
+        key(page, "Enter").click()
+    assert seen()
+    page.keyboard.type(words * 3)
+    assert seen()
+    top = box.evaluate("box => box.scrollTop")
+    box.evaluate("box => box.scrollTop = 0")
+    tap(page, "x")
+    assert seen() and abs(box.evaluate("box => box.scrollTop") - top) < 200
+    box.evaluate("box => box.scrollTop = box.scrollHeight")
+    page.keyboard.press("Control+z")
+    assert seen()
+
+
 def test_holding_backspace_repeats(page):
     tap(page, "hello there")
     box = key(page, "Backspace").bounding_box()

@@ -17,6 +17,7 @@ import { makeOwn } from "./own.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { predict } from "./predict.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "./shift.js";
+import { scrollToCaret } from "./sight.js";
 import { themeSwitch } from "./theme.js";
 import { placeOf } from "./tokens.js";
 import { makeTrail } from "./trail.js";
@@ -88,7 +89,6 @@ function apply({ remove, insert, after = 0 }) {
   if (held) line = held.line; // what is selected goes, and is unlearnt
   message.setRangeText(insert, from, to, "end");
   settle();
-  if (message.textLength === caret) requestAnimationFrame(() => (message.scrollTop = message.scrollHeight));
   return true;
 }
 
@@ -99,6 +99,7 @@ function settle() {
   pasted = Math.min(pasted, message.textLength); // what was pasted may be deleted again, key by key
   history.note({ text: message.value, caret, pasted });
   if (message.textLength < LONGEST) withdraw(TOO_LONG);
+  requestAnimationFrame(() => scrollToCaret(message)); // the suggestions need not wait for it
 }
 
 /** A character of a word. @param {string} character @param {[number, number] | null} at where the tap fell */

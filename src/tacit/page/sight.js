@@ -1,0 +1,37 @@
+// Keeping the caret in sight. A script that writes into a field does not scroll it, and a field does not tell where its
+// caret is: so the text up to the caret is laid out once more, unseen, where it can be measured.
+
+const SAME = /** @type {const} */ (["font", "letterSpacing", "padding", "boxSizing", "direction"]);
+const AHEAD = 64; // characters after the caret: the end of its word decides where the line breaks
+
+/**
+ * Scroll a field, if need be, so that the line of its caret is seen.
+ * @param {HTMLTextAreaElement} field
+ */
+export function scrollToCaret(field) {
+  if (field.scrollHeight <= field.clientHeight) return;
+  const { selectionEnd: caret, value } = field;
+  if (caret === value.length) {
+    field.scrollTop = field.scrollHeight;
+    return;
+  }
+  const { top, bottom } = lineOf(field, value, caret);
+  if (top < field.scrollTop) field.scrollTop = top;
+  else if (bottom > field.scrollTop + field.clientHeight) field.scrollTop = bottom - field.clientHeight;
+}
+
+/** Where the line of the caret is in the text. @param {HTMLTextAreaElement} field @param {string} value @param {number} caret */
+function lineOf(field, value, caret) {
+  const copy = document.createElement("div");
+  const style = getComputedStyle(field);
+  for (const name of SAME) copy.style[name] = style[name];
+  Object.assign(copy.style, { position: "absolute", visibility: "hidden", whiteSpace: "pre-wrap", overflowWrap: "break-word" });
+  copy.style.width = `${field.clientWidth}px`;
+  const mark = document.createElement("span");
+  copy.append(value.slice(0, caret), mark, value.slice(caret, caret + AHEAD));
+  document.body.append(copy);
+  const height = parseFloat(style.lineHeight);
+  const middle = mark.offsetTop + mark.offsetHeight / 2; // of a span without text: the line that it stands in
+  copy.remove();
+  return { top: middle - height / 2, bottom: middle + height / 2 };
+}
