@@ -49,6 +49,21 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     assert seen.complaints == []
 
 
+def test_a_list_that_is_cut_says_so(visit, address):
+    page = visit(address).page
+    letters = "abcdefghijklmnop"
+    entries = [["", f"{a}{b}zx"] for a in letters for b in letters]
+    entries.append(["aazx", "abzx"])
+    stored = json.dumps({"format": "tacit personal cache 1", "entries": entries})
+    page.evaluate("stored => localStorage.setItem('tacit.words', stored)", stored)
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.get_by_text("Look at them").click()
+    page.locator("#contents p").first.wait_for()
+    shown = page.locator("#contents p").all_text_contents()
+    assert len(shown) == 202 and shown[200:] == ["… and 56 more words; Export has all", "aazx abzx1"]
+
+
 def test_no_other_tab_brings_back_what_was_erased(visit, address):
     first = visit(address).page
     first.keyboard.type("my secret diagnosis is known ")

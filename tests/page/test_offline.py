@@ -54,6 +54,27 @@ def test_no_request_after_loading_and_the_browser_refuses_any(visit, small):
         assert len(files.asked) == asked, "a request reached the server"
 
 
+def test_nothing_can_be_typed_before_the_door_is_shut(browser, address):
+    context = browser.new_context()
+    try:
+        page, held = context.new_page(), []
+        page.route("**/model-1.tacit", lambda route: held.append(route))  # a model that takes its time
+        page.goto(address, wait_until="commit")
+        page.locator("#keys button").first.wait_for()
+        page.locator("#message").click(force=True)
+        page.keyboard.type("secret")
+        page.locator("[data-key=h]").click(force=True)
+        assert text(page) == "" and page.locator("meta[http-equiv]").count() == 0
+        while not held:
+            page.wait_for_timeout(20)
+        held[0].continue_()
+        page.wait_for_selector("html[data-ready]")
+        page.keyboard.type("secret")
+        assert text(page) == "Secret" and page.locator("meta[http-equiv]").count() == 1
+    finally:
+        context.close()
+
+
 def test_it_works_on_after_the_server_is_gone(visit, small, cased):
     shown = [serve.Shown(n, n, "", m.path.read_bytes()) for n, m in (("small", small), ("cased", cased))]
     with running(serve.site(shown)) as address:

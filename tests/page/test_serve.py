@@ -272,6 +272,13 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))  # now this is the run's model,
     assert serve_models.find(run).models[0].data == found["collected"].data
     (run / "ngram" / "summary.json").unlink()
+    newer = b"TacitNG\n" + struct.pack("<IIII", 9, 0, 24, 0)
+    for bad, told in ((found["collected"].data[:-1], "model.tacit"), (b"", "model.tacit"), (newer, "version 9")):
+        (run / "ngram" / "model.tacit").write_bytes(bad)  # named, and a small one takes its place
+        models, problems = serve_models.find(run)
+        assert models[0].data == found["federated"].data and len(models) == len(found)
+        assert len(problems) == 1 and told in problems[0] and "in its place" in problems[0]
+    (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)
     network = run / "checkpoints" / "best.safetensors"
     damaged = bytearray(network.read_bytes())
     damaged[-1] ^= 1
@@ -279,8 +286,8 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     models, problems = serve_models.find(run)
     assert [(shown.id, shown.data) for shown in models] == [("federated", found["collected"].data)]
     assert len(problems) == 4 and "Personal: ana" in problems[-1] and "sha256" in problems[-1]
-    (run / "ngram" / "model.tacit").write_bytes(b"TacitNG\n" + struct.pack("<IIII", 9, 0, 24, 0))
-    with pytest.raises(TacitError, match="version 9"):
+    (run / "ngram" / "model.tacit").write_bytes(newer)
+    with pytest.raises(TacitError, match="sha256"):  # nor the small one
         serve_models.find(run)
 
 

@@ -316,6 +316,9 @@ def test_awkward_text_is_taken_as_it_comes(page):
     key(page, "Backspace").click()
     key(page, "Backspace").click()
     assert text(page) == "😀👩‍👩‍👧‍👦 שלום עול"
+    page.get_by_role("button", name="Clear the message").click()
+    page.keyboard.type("ß")
+    assert text(page) == "ß"  # no capital of one letter
     box.fill("grzmblf " * 10_000)  # a context of 10,000 words, none of them known
     tap(page, "th")
     assert text(page).endswith("grzmblf th") and any(bar(page))

@@ -75,6 +75,9 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
     if small.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
         problems.append("ngram/model.tacit was made of an earlier network: `tacit distill` makes it again.")
         distilled = {}
+    elif small.is_file() and (wrong := _wrong(small)):
+        problems.append(f"{wrong}. A small model was made in its place.")
+        distilled = {}
     if not small.is_file() or problems:
         small = _kept(folder, "federated", _digest(network), _distil(path, data, watch))
     stored, figures = compact.open(small), _figures(distilled)
@@ -139,7 +142,7 @@ def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Pa
         known = json.loads(made.read_text("utf-8"))
     except (OSError, ValueError):
         known = {}
-    if isinstance(known, dict) and known.get(name) == key and _whole(file):
+    if isinstance(known, dict) and known.get(name) == key and not _wrong(file):
         return file
     if isinstance(known, dict) and known.get(name) == f"not {key}":
         return folder / "none"
@@ -152,12 +155,13 @@ def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Pa
     return file if there else folder / "none"
 
 
-def _whole(file: Path) -> bool:
+def _wrong(file: Path) -> str:
+    """Why a compact file cannot be used; "" if it can."""
     try:
         compact.open(file)
-    except TacitError:
-        return False
-    return True
+    except TacitError as error:
+        return str(error)
+    return ""
 
 
 def _distil(path: Path, data: Path | None, watch: Watch) -> Callable[[Path], bool]:

@@ -3,15 +3,14 @@
 // What counts is a whole piece between spaces, however it was split into words: it holds "@", or a colon and two
 // slashes, or starts with "www.". It may become one as it is typed: `jane` is a word, `jane@` no longer.
 
-import { placeOf } from "./tokens.js";
+import { placeOf, TAIL } from "./tokens.js";
 
 const ADDRESS = /:[/]{2}|@|^[^\p{L}\p{N}]*www\./iu;
 const INSTEAD = "@"; // a token that the cache never keeps
-const LONGEST = 2000; // characters that are looked at
 
 /** Whether the piece at the end of a text looks like an address. @param {string} before */
 export function endsInAddress(before) {
-  return ADDRESS.test(/\S*$/u.exec(before.slice(-LONGEST))?.[0] ?? "");
+  return ADDRESS.test(/\S*$/u.exec(before.slice(-TAIL))?.[0] ?? "");
 }
 
 /**

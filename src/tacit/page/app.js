@@ -5,8 +5,9 @@
 import { endsInAddress, lessonsOf } from "./addresses.js";
 import { alert, withdraw } from "./alerts.js";
 import { choices, offers, showOffers } from "./bar.js";
+import { capitalise } from "./capitals.js";
 import { backspace, endWord, glided, pick, put, restOf, savings } from "./edit.js";
-import { listen, LONGEST } from "./hardware.js";
+import { listen, LONGEST_MESSAGE } from "./hardware.js";
 import { makeHistory } from "./history.js";
 import { makeKeyboard } from "./keyboard.js";
 import { layoutOf, middleOf } from "./lexicon.js";
@@ -23,7 +24,7 @@ import { placeOf } from "./tokens.js";
 import { makeTrail } from "./trail.js";
 
 const THOUGHTS = 6; // candidates in the side panel
-const TOO_LONG = `A message holds ${LONGEST.toLocaleString("en")} characters: what comes after them is left out.`;
+const TOO_LONG = `A message holds ${LONGEST_MESSAGE.toLocaleString("en")} characters: what comes after them is left out.`;
 const ENDS = /^[\s.,!?;:…)\]}”"]$/; // characters that end a word and so correct it
 
 const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
@@ -82,7 +83,7 @@ const after = () => message.value.slice(message.selectionEnd);
  */
 function apply({ remove, insert, after = 0 }) {
   const [from, to] = [message.selectionStart - remove, message.selectionEnd + after];
-  if (insert.length > to - from && message.textLength - (to - from) + insert.length > LONGEST) {
+  if (insert.length > to - from && message.textLength - (to - from) + insert.length > LONGEST_MESSAGE) {
     alert(TOO_LONG);
     return false;
   }
@@ -98,7 +99,7 @@ function settle() {
   held = null;
   pasted = Math.min(pasted, message.textLength); // what was pasted may be deleted again, key by key
   history.note({ text: message.value, caret, pasted });
-  if (message.textLength < LONGEST) withdraw(TOO_LONG);
+  if (message.textLength < LONGEST_MESSAGE) withdraw(TOO_LONG);
   requestAnimationFrame(() => scrollToCaret(message)); // the suggestions need not wait for it
 }
 
@@ -106,7 +107,7 @@ function settle() {
 function letter(character, at) {
   const { typed } = placeOf(before());
   if (!typed) taps = [];
-  const raised = shift.state === "off" ? character : character.toUpperCase();
+  const raised = shift.state === "off" ? character : capitalise(character);
   if (!apply(put(before(), raised, last))) return;
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
@@ -405,6 +406,7 @@ themeSwitch(/** @type {HTMLButtonElement} */ (byId("theme")));
 
 loaded = await load();
 shutTheDoor();
+byId("phone").inert = false; // not before: nothing is typed while a request could be made
 countRequests((count) => say("requests", String(count)));
 
 if (loaded.layout) {

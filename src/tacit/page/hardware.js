@@ -4,7 +4,7 @@
 // keys. So are undo and redo, which are the page's own (history.js). Everything else (a paste, an input method, a
 // selection that is deleted) is the browser's, and told afterwards.
 
-export const LONGEST = 100_000; // characters of the message: more would make the browser slow
+export const LONGEST_MESSAGE = 100_000; // characters of the message: more would make the browser slow
 const OF_WORD = /^[\p{L}\p{M}'’]$/u;
 
 /**
@@ -37,10 +37,10 @@ export function listen(message, does) {
     }
     const data = event.data ?? "";
     const one = event.inputType === "insertText" && [...data].length === 1;
-    if (!one && data.length > 1 && data.length + length > LONGEST) {
+    if (!one && data.length > 1 && data.length + length > LONGEST_MESSAGE) {
       event.preventDefault(); // before the browser lays out a megabyte
       const { selectionStart: from, selectionEnd: to } = message;
-      const room = Math.max(0, LONGEST - length + to - from);
+      const room = Math.max(0, LONGEST_MESSAGE - length + to - from);
       message.setRangeText(data.slice(0, room), from, to, "end");
       does.tooLong();
       return does.foreign(message.textLength - length, false);
@@ -57,9 +57,9 @@ export function listen(message, does) {
   message.addEventListener("input", (event) => {
     const kind = /** @type {InputEvent} */ (event).inputType;
     if (kind === "historyUndo" || kind === "historyRedo") return does.undo(kind === "historyRedo"); // not told before
-    if (message.textLength > LONGEST) {
-      const caret = Math.min(message.selectionStart, LONGEST);
-      message.value = message.value.slice(0, LONGEST);
+    if (message.textLength > LONGEST_MESSAGE) {
+      const caret = Math.min(message.selectionStart, LONGEST_MESSAGE);
+      message.value = message.value.slice(0, LONGEST_MESSAGE);
       message.setSelectionRange(caret, caret);
       does.tooLong();
     }

@@ -124,6 +124,8 @@ export function showMemory(cache, kept) {
   say("memory", told);
 }
 
+const ROWS = 200; // of words, and of pairs: the list is drawn anew with every word
+
 /** Fill the list of what is kept; only when it is open. @param {import("./cache.js").Cache} cache */
 export function showContents(cache) {
   const { words: single, pairs } = contents(cache);
@@ -132,5 +134,10 @@ export function showContents(cache) {
     row.append(element("b", "", String(count)));
     return row;
   };
-  byId("contents").replaceChildren(...single.slice(0, 200).map(line), ...pairs.slice(0, 200).map(line));
+  const rows = (/** @type {[string, number][]} */ all, /** @type {string} */ what) => {
+    const more = all.length - ROWS;
+    const told = more > 0 ? [element("p", "soft", `… and ${counted.format(more)} more ${what}; Export has all`)] : [];
+    return [...all.slice(0, ROWS).map(line), ...told];
+  };
+  byId("contents").replaceChildren(...rows(single, "words"), ...rows(pairs, "pairs"));
 }

@@ -14,16 +14,6 @@ import { starting } from "./words.js";
  */
 
 /**
- * The k likeliest words after the first words of a message, with their probabilities.
- * @param {import("./compact.js").Compact} model
- * @param {string[]} context
- * @param {number} [k]
- */
-export function nextWords(model, context, k = 3) {
-  return complete(model, context, "", k);
-}
-
-/**
  * The k likeliest words that begin with what is typed, the typed word itself among them if it is one.
  * @param {import("./compact.js").Compact} model
  * @param {string[]} context

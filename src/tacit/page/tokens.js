@@ -39,10 +39,10 @@ export function tokenize(text) {
   return text.replaceAll("’", "'").match(TOKEN) ?? [];
 }
 
-const TAIL = 2000; // characters that are looked at: no model here remembers as much
+export const TAIL = 2000; // characters that are looked at: no model here remembers as much
 const TYPED = /[\p{L}\p{M}\p{N}_'’-]*$/u;
 const LEAD = /^[^\p{L}\p{N}]+/u; // a word begins with a letter
-const LONGEST = 48; // characters of a word that is completed or corrected
+const LONGEST_WORD = 48; // characters of a word that is completed or corrected
 
 /**
  * Where somebody is in a text: the tokens of this message before the word that is being typed, and that word as it was
@@ -59,9 +59,9 @@ export function placeOf(before) {
   const start = Math.max(before.lastIndexOf("\n") + 1, before.length - TAIL);
   const tail = before.slice(start);
   const cut = start > 0 && before[start - 1] !== "\n";
-  const run = TYPED.exec(tail.slice(-LONGEST - 1))?.[0] ?? "";
+  const run = TYPED.exec(tail.slice(-LONGEST_WORD - 1))?.[0] ?? "";
   const word = run.replace(LEAD, "");
-  const typed = word.length > LONGEST ? "" : word;
+  const typed = word.length > LONGEST_WORD ? "" : word;
   const context = tokenize(tail.slice(0, tail.length - typed.length));
   return { context: cut ? ["", ...context.slice(1)] : context, typed }; // the first may be half a word
 }
