@@ -87,7 +87,9 @@ def test_the_switch_stays_off_and_reaches_other_tabs(visit, address):
     first.reload()
     first.wait_for_selector("html[data-ready]")
     first.keyboard.type("my secret ")
-    assert not first.get_by_label("Learn from what I type here").is_checked() and learnt(first) == "Nothing yet"
+    assert (
+        not first.get_by_label("Learn from what I type here").is_checked() and learnt(first) == "Nothing yet"
+    )
     second = first.context.new_page()
     second.goto(address)
     second.wait_for_selector("html[data-ready]")
@@ -138,7 +140,9 @@ def test_only_the_latest_words_are_unlearnt(page):
     page.keyboard.type("four ")
     page.keyboard.press("Control+Backspace")
     assert learnt(page) == "3"
-    page.keyboard.press("Control+Backspace")  # back in the line before, whose words were not learnt as it stands
+    page.keyboard.press(
+        "Control+Backspace"
+    )  # back in the line before, whose words were not learnt as it stands
     page.keyboard.press("Control+Backspace")
     assert learnt(page) == "3"
     page.keyboard.press("Control+a")

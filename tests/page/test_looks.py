@@ -145,7 +145,9 @@ def test_with_forced_colours_keys_have_edges_and_show_when_they_are_pressed(visi
     page.keyboard.type("see you ")
     style = "(e, name) => getComputedStyle(e)[name]"
     face = key(page, "h").locator("span")
-    assert face.evaluate(style, "borderTopStyle") == "solid" and face.evaluate(style, "borderTopWidth") != "0px"
+    assert (
+        face.evaluate(style, "borderTopStyle") == "solid" and face.evaluate(style, "borderTopWidth") != "0px"
+    )
     grounds = [key(page, "Shift").locator("span").evaluate(style, "backgroundColor")]
     key(page, "Shift").click()
     page.mouse.move(1, 1)
@@ -157,4 +159,6 @@ def test_with_forced_colours_keys_have_edges_and_show_when_they_are_pressed(visi
     bar_of = page.locator("#thoughts li i").first
     behind = bar_of.evaluate("e => getComputedStyle(document.body).backgroundColor")
     colours = [bar_of.evaluate(style, name) for name in ("backgroundColor", "borderBottomColor")]
-    assert any(colour != behind for colour in colours) and bar_of.evaluate(style, "borderBottomStyle") == "solid"
+    assert (
+        any(colour != behind for colour in colours) and bar_of.evaluate(style, "borderBottomStyle") == "solid"
+    )

@@ -273,7 +273,11 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     assert serve_models.find(run).models[0].data == found["collected"].data
     (run / "ngram" / "summary.json").unlink()
     newer = b"TacitNG\n" + struct.pack("<IIII", 9, 0, 24, 0)
-    for bad, told in ((found["collected"].data[:-1], "model.tacit"), (b"", "model.tacit"), (newer, "version 9")):
+    for bad, told in (
+        (found["collected"].data[:-1], "model.tacit"),
+        (b"", "model.tacit"),
+        (newer, "version 9"),
+    ):
         (run / "ngram" / "model.tacit").write_bytes(bad)  # named, and a small one takes its place
         models, problems = serve_models.find(run)
         assert models[0].data == found["federated"].data and len(models) == len(found)

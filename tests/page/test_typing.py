@@ -355,7 +355,9 @@ def test_the_caret_stays_in_sight_in_the_middle_of_a_long_message(page):
         page.wait_for_timeout(50)
         return abs(box.evaluate("box => box.scrollTop") - before) <= 8  # half a line's margin
 
-    box.evaluate("b => { const at = b.value.indexOf('20:'); b.setSelectionRange(at, at); b.blur(); b.focus(); }")
+    box.evaluate(
+        "b => { const at = b.value.indexOf('20:'); b.setSelectionRange(at, at); b.blur(); b.focus(); }"
+    )
     page.wait_for_timeout(50)
     for _ in range(12):
         key(page, "Enter").click()
