@@ -53,7 +53,10 @@ let last = null;
 let taps = [];
 /** The word that was finished last and its taps: backspace may bring it back. */
 let tapped = { word: "", taps };
-/** Corrections in the piece at the caret, which may turn out to be an address. @type {{at: number, typed: string, put: string}[]} */
+/**
+ * Corrections in the piece at the caret, which may turn out to be an address.
+ * @type {{at: number, typed: string, put: string}[]}
+ */
 let mended = [];
 let shift = OFF;
 /** What space would write instead of the word being typed. @type {string | null} */
@@ -66,7 +69,10 @@ const kept = new Set(); // words that were corrected wrongly, in lower case
 let line = untold(0, []);
 /** The line that Enter ended, while backspace may bring it back. @type {import("./memory.js").Line | null} */
 let finished = null;
-/** While words are selected that were just typed: the line with them, and where it ends. @type {{line: typeof line, end: number} | null} */
+/**
+ * While words are selected that were just typed: the line with them, and where it ends.
+ * @type {{line: import("./memory.js").Line, end: number} | null}
+ */
 let held = null;
 let keys = 0;
 let pasted = 0; // characters that no key has typed
@@ -108,15 +114,16 @@ function letter(character, at) {
   const { typed } = placeOf(before());
   if (!typed) taps = [];
   const raised = shift.state === "off" ? character : capitalise(character);
+  unmend(raised);
   if (!apply(put(before(), raised, last))) return;
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
   last = null;
-  unmend();
 }
 
 /** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
 function finish(character) {
+  unmend(character);
   const { typed } = placeOf(before());
   if (typed && ENDS.test(character)) {
     const made = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
@@ -133,18 +140,19 @@ function finish(character) {
   tapped = { word: typed, taps };
   taps = [];
   if (/\s/.test(character)) mended = [];
-  unmend();
   return true;
 }
 
-/** What was corrected in a piece comes back where the piece becomes an address: `jane.` is a word, `jane.x@` is not. */
-function unmend() {
-  if (!mended.length || !endsInAddress(before())) return;
+/**
+ * What was corrected in a piece comes back with the character that makes it an address: `jane.` is a word, `jane.x@` not.
+ * @param {string} character that is about to be written, so that both are undone together
+ */
+function unmend(character) {
+  if (!mended.length || !endsInAddress(before() + character)) return;
   for (const { at, typed, put } of mended.reverse()) {
     if (message.value.startsWith(put, at)) message.setRangeText(typed, at, at + put.length, "preserve");
   }
   mended = [];
-  settle();
 }
 
 function newLine() {

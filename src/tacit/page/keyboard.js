@@ -86,7 +86,8 @@ export function makeKeyboard(board, holder, does) {
     });
     const focused = holder.contains(document.activeElement);
     holder.replaceChildren(...rows);
-    if (focused) /** @type {HTMLElement | null} */ (holder.querySelector(".layer"))?.focus(); // who has no pointer stays here
+    const same = /** @type {HTMLElement | null} */ (holder.querySelector(".layer"));
+    if (focused) same?.focus(); // who has no pointer stays here
     shiftShown = "";
   }
 

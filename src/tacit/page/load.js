@@ -1,7 +1,7 @@
 // Everything the page will ever need, fetched at once; then the door is shut.
 //
-// `models.json` lists what the server has. Every model is fetched and checked before the first key can be pressed. A model that is
-// missing, newer or damaged is left out and said so; the others work.
+// `models.json` lists what the server has. Every model is fetched and checked before the first key can be pressed. A
+// model that is missing, newer or damaged is left out and said so; the others work.
 
 import { block, fold, open } from "./compact.js";
 

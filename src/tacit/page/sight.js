@@ -20,13 +20,18 @@ export function scrollToCaret(field) {
   else if (bottom > field.scrollTop + field.clientHeight) field.scrollTop = bottom - field.clientHeight;
 }
 
-/** Where the line of the caret is in the text. @param {HTMLTextAreaElement} field @param {string} value @param {number} caret */
+/**
+ * Where the line of the caret is in the text.
+ * @param {HTMLTextAreaElement} field
+ * @param {string} value
+ * @param {number} caret
+ */
 function lineOf(field, value, caret) {
   const copy = document.createElement("div");
   const style = getComputedStyle(field);
   for (const name of SAME) copy.style[name] = style[name];
-  Object.assign(copy.style, { position: "absolute", visibility: "hidden", whiteSpace: "pre-wrap", overflowWrap: "break-word" });
-  copy.style.width = `${field.clientWidth}px`;
+  Object.assign(copy.style, { position: "absolute", top: "0", visibility: "hidden" });
+  Object.assign(copy.style, { whiteSpace: "pre-wrap", overflowWrap: "break-word", width: `${field.clientWidth}px` });
   const mark = document.createElement("span");
   copy.append(value.slice(0, caret), mark, value.slice(caret, caret + AHEAD));
   document.body.append(copy);
