@@ -168,6 +168,16 @@ WRONG = [
     (["model.coupled=false"], "model.coupled = false is for model.kind = 'lstm'", ""),
     (["model.kind=lstm", "model.groups=7"], "model.groups = 7 must divide", "model.embedding"),
     (
+        ["model.kind=lstm", "model.groups=5", "model.embedding=100"],
+        "model.groups = 5 must divide",
+        "model.hidden",
+    ),
+    (
+        ["model.kind=lstm", "model.groups=5", "model.hidden=100"],
+        "model.groups = 5 must divide",
+        "model.embedding",
+    ),
+    (
         ["sampling.scheme=II", "aggregation.rule=attentive"],
         "sampling.scheme = 'II'",
         "aggregation.rule = 'mean'",

@@ -268,3 +268,19 @@ def test_a_personalisation_becomes_rows_of_the_page(tool, tmp_path: Path):
         "seconds": 90.0,
     }
     assert tables.speeds([speed]).endswith("| `c` | m, d | 1,400 | 500 × 9 | 90 | 3,000 |")
+
+
+def examined() -> list[str]:
+    """Every module of Tacit that has examples in its docstrings."""
+    files = (
+        f
+        for f in Path("src/tacit").rglob("*.py")
+        if re.search(r"^\s*>>> ", f.read_text("utf-8"), re.MULTILINE)
+    )
+    return sorted(".".join(f.with_suffix("").parts[1:]).removesuffix(".__init__") for f in files)
+
+
+@pytest.mark.parametrize("name", examined())
+def test_examples_in_the_docstrings_hold(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.failed == 0 < found.attempted

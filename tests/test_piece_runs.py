@@ -121,6 +121,22 @@ def test_scores_are_those_of_words(tmp_path: Path) -> None:
     assert measured["sll_without_oov"] == pytest.approx(-(found.nll - found.nll_oov).mean())
 
 
+def test_the_end_of_a_longer_word_is_no_suggestion() -> None:
+    """A piece that is a word by itself is suggested where a word begins, and nowhere else."""
+    table = {"low": 9, "lower": 6, "lowest": 3, "newest": 8, "wide": 4, "new": 5, "a": 20, ".": 30}
+    inventory = pieces.train(table, 23)
+    (first, last), (alone,) = inventory.segment(["wa", "a"])
+    assert last == alone and inventory.whole[last] and not inventory.ends[first]
+    model = language_model(ModelConfig(embedding=2, hidden=2), len(inventory))
+    nothing = jax.tree.map(
+        lambda a: np.zeros(a.shape, a.dtype), jax.eval_shape(model.init, jax.random.key(0))
+    )
+    sure = dict(nothing, output_bias=np.eye(len(inventory), dtype=np.float32)[last])  # always says "a"
+    text = pack([[inventory.encode(["wa"]), inventory.encode(["a"])]], ["ana"])
+    found = scorer(model, Spelling(inventory, vocabulary.build(table, 0)))(sure, text)
+    assert found.words.tolist() == [1, 1] and found.top1.tolist() == found.top3.tolist() == [0, 1]
+
+
 def test_a_run_over_pieces(tmp_path: Path) -> None:
     file = counts_file(tmp_path)
     settings = pieced(file, "training.best=sll_without_oov")

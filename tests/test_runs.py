@@ -28,6 +28,8 @@ from commands import (
 from tacit import runs
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Scores
+from tacit.federated.server import ServerState
+from tacit.files import load_tree
 from tacit.runs import directory, training
 from tacit.text.packed import pack
 
@@ -68,6 +70,24 @@ def test_evaluation_may_be_rarer_than_rounds_but_the_last_is_always_judged(
     runs.train(configured(corpus, "training.evaluate_every=2"), tmp_path / "run")
     judged = [m["round"] for m in lines(tmp_path / "run/metrics.jsonl") if "valid_perplexity" in m]
     assert judged == [2, 3]
+
+
+def test_checkpoints_may_be_rarer_than_rounds_but_the_last_is_always_kept(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(monkeypatch)
+    runs.train(configured(corpus, "training.checkpoint_every=2"), tmp_path / "run")
+    model = runs.load(tmp_path / "run").model
+    state = ServerState(model.init(jax.random.key(0)), {"count": np.int32(0)})
+    assert load_tree(tmp_path / "run" / directory.LAST, state)[1]["round"] == "3"
+
+
+def test_a_central_run_has_no_clients_and_sends_nothing(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub(monkeypatch)
+    found = runs.train(configured(corpus, "training.mode=central"), tmp_path / "run")
+    assert found["clients"] == 0 and found["bytes_per_client_and_round"] is None
 
 
 @pytest.mark.parametrize("metric", ["perplexity", "top1", "top3", "sll", "sll_without_oov"])
@@ -129,6 +149,7 @@ def test_a_sample_of_a_text_keeps_each_sentence_with_its_person() -> None:
     owners = np.repeat(np.arange(5), some.sizes)
     assert (some.tokens[some.offsets[:-1] + 1] // 10 == owners).all()
     assert runs.sample(text, 20, seed=1) is text
+    assert not np.array_equal(some.tokens, runs.sample(text, 7, seed=2).tokens)
 
 
 def test_tensorboard_files_hold_every_figure(tmp_path: Path, corpus: Path, tacit: Commands) -> None:

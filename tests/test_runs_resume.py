@@ -166,14 +166,15 @@ def test_other_settings_are_refused_with_the_key(
     assert tree(tmp_path / "run") == tree(trained.path)
 
 
+@pytest.mark.parametrize("whose", ["client", "server"])
 def test_a_longer_run_is_refused_where_the_rate_depends_on_the_length(
-    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, whose: str
 ) -> None:
     stub(monkeypatch)
-    runs.train(configured(corpus, "client.schedule=cosine"), tmp_path / "run")
+    runs.train(configured(corpus, f"{whose}.schedule=cosine"), tmp_path / "run")
     with pytest.raises(TacitError, match=r"its rates fall over 3 rounds; it cannot be made longer"):
         runs.train(
-            configured(corpus, "client.schedule=cosine", "training.rounds=4"), tmp_path / "run", resume=True
+            configured(corpus, f"{whose}.schedule=cosine", "training.rounds=4"), tmp_path / "run", resume=True
         )
     idle = ["central.schedule=cosine"]  # a federation does not read it
     runs.train(configured(corpus, *idle), tmp_path / "other")

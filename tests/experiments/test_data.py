@@ -107,6 +107,14 @@ def test_synthetic_zero_zero_is_not_iid_and_the_iid_form_is():
     assert 0 < 2 * alike < apart
 
 
+def test_beta_moves_the_points_of_a_device_and_alpha_does_not():
+    def spread(alpha, beta):
+        made = synthetic(alpha, beta, devices=20, seed=1, most=60)
+        return np.std([made.points.x[made.held.client(k)].mean() for k in range(20)])
+
+    assert spread(0, 10) > 3 and spread(10, 0) < 0.5
+
+
 @pytest.mark.parametrize("deal", [balanced_digits, unbalanced_digits])
 def test_digits_are_dealt_two_to_a_device_and_once_each(deal):
     draw = np.random.default_rng(0)

@@ -64,6 +64,13 @@ def test_batches_are_the_clients_own_points(devices, steps, batch):
             assert len(visited) == steps * batch
 
 
+def test_points_are_drawn_anew_by_round_and_seed(devices):
+    how = algorithm(4, clients=4)
+    drawn = [cohort(devices, how, seed, t, 6).batches.x for seed, t in ((7, 0), (7, 0), (7, 1), (8, 0))]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2]) and not np.array_equal(drawn[0], drawn[3])
+
+
 def test_paced_steps_with_ridge_written_out_in_numpy(devices):
     """Three rounds of FedAvg with replacement, a rate that falls within a round, and a ridge."""
     ridge, steps, how = 0.1, 5, algorithm(4)
@@ -114,10 +121,10 @@ def test_pixels_are_bytes_over_255():
 
 
 def test_following_ends_when_enough_is_seen_or_numbers_go_wrong():
-    def rounds(fails_at):
+    def rounds(fails_at, why="round 3: training gave numbers that are not finite; …"):
         def round_(state, t):
             if t == fails_at:
-                raise TacitError("round 3: training gave numbers that are not finite; …")
+                raise TacitError(why)
             return state._replace(params=state.params + 1), {}
 
         return Trainer(lambda key: State(0), round_)
@@ -132,6 +139,8 @@ def test_following_ends_when_enough_is_seen_or_numbers_go_wrong():
     run = follow(rounds(2), 0, 5, lambda p: p)
     assert run.seen == [0, 1, 2] and run.diverged
     assert follow(rounds(9), 0, 5, lambda p: p, every=2).seen == [0, 2, 4]
+    with pytest.raises(TacitError, match="no room"):  # another failure is no divergence
+        follow(rounds(2, "there is no room"), 0, 5, lambda p: p)
 
 
 def test_the_first_round_at_a_target():

@@ -168,6 +168,7 @@ def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
     assert [v.found for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
     one = {label: {**row, "values": {"w": row["values"]["w"][:1]}} for label, row in rows.items()}
     assert [v.found for v in claims.check(ENTRY, one)] == [claims.FEW] * 3  # the entry asks for two
+    assert [v.found for v in claims.check(ENTRY, {**rows, "high": one["high"]})] == [claims.FEW] * 3
     lacking = {**rows, "high": {**rows["high"], "values": {}}}
     assert [v.found for v in claims.check(ENTRY, lacking)] == [claims.OPEN] * 3
     more = {**rows, "low": {**rows["low"], "values": {"w": [1.0, 1.25, 9.0]}}}  # of the third only one row
@@ -193,6 +194,8 @@ def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):
     claim = f'[[claims]]\nsays = "s"\nmetric = "w"\norder = ["low", "high"]\nby = {by}\n'
     rows = {name: {"values": {"w": [v] * 3}} for name, v in (("low", 101.0), ("high", 100.0))}
     assert claims.check(parse("made", text + claim), rows)[0].found == found
+    never = {name: {"values": {"w": [None] * 3}} for name in rows}
+    assert claims.check(parse("made", text + claim), never)[0].found == claims.UNCLEAR  # no row got there
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,17 @@ def test_a_client_does_alone_what_it_does_in_a_crowd():
     assert not np.array_equal(crowd.schedule[1], other.schedule[1])  # another round, another deal
 
 
+def test_every_epoch_is_dealt_anew():
+    work = balanced_work(people([60]), np.arange(1), ClientConfig(epochs=2), 0, 0, Grid(2, 12))
+    batches = [frozenset(batch[batch >= 0].tolist()) for batch in work.schedule[0, : work.steps[0]]]
+    assert len(set(batches)) > 0.8 * len(batches)
+
+
+def test_a_grid_leaves_a_tenth_of_its_cells_free():
+    assert grid(np.full(100, 8), batch=10) == Grid(rows=11, time=8)
+    assert grid(np.full(100, 8), batch=10, longest=12) == Grid(rows=7, time=12)
+
+
 @pytest.mark.parametrize("batch", [5, 10, 20])
 def test_little_is_wasted_and_batches_have_about_the_size_asked_for(batch):
     text = people([60, 150, 90, 200], longest=24)

@@ -90,6 +90,22 @@ def test_two_rounds_by_hand(config, rule):
         assert facts["lr"] == pytest.approx(config.lr * factor)
 
 
+def test_every_step_of_every_round_has_a_key_of_its_own_and_rates_warm_up():
+    def loss(w, batch, key):
+        return w * jax.random.uniform(key), jnp.int32(1)
+
+    config = CentralConfig(optimiser="sgd", lr=1.0, batch=8, steps=2, clip=0.0, warmup=2)
+    trainer = central(lambda key: jnp.float32(0), loss, TEXT, config, seed=3, rounds=2)
+    state, w, drawn = trainer.init(jax.random.key(0)), 0.0, set()
+    for t, factor in enumerate([0.5, 1.0]):
+        state, facts = trainer.round(state, t)
+        keys = [jax.random.fold_in(jax.random.fold_in(jax.random.key(3), t), i) for i in range(2)]
+        draws = [float(jax.random.uniform(key)) for key in keys]
+        w, drawn = w - factor * sum(draws), drawn | set(draws)
+        assert float(state.params) == pytest.approx(w, rel=1e-5) and facts["lr"] == factor
+    assert len(drawn) == 4
+
+
 def test_numbers_that_are_not_finite_stop_the_run():
     config = CentralConfig(optimiser="sgd", lr=1e38, batch=8, clip=0.0)
     trainer = central(MODEL.init, LOSS, TEXT, config, seed=0, rounds=3)

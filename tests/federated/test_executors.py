@@ -14,7 +14,7 @@ import reference
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
 from tacit.federated.executors import choose_executor, client_message, cohort_training
-from tacit.federated.lanes import Plan, lay_out, plan
+from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
 from tacit.federated.local import ClientConfig, Cohort, Progress
 from tacit.federated.objective import Labelled, next_word_loss
 from tacit.federated.rounds import Algorithm, text_cohort, text_grid
@@ -23,7 +23,7 @@ from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
 from tacit.models import ModelConfig, language_model
 from tacit.models.images import mnist_cnn
-from tacit.text.packed import pack
+from tacit.text.packed import Rows, pack
 
 KEY = jax.random.key(11)
 RULES = {
@@ -165,6 +165,8 @@ def test_plans():
     assert plan(even, worlds.START, 2, False, 100) == Plan(2, 0)
     one_large = even._replace(steps=np.array([2, 40, 3, 2, 4], np.int32))
     assert plan(one_large, worlds.START, 1, True, 100).lanes == 2  # four small ones beside the large one
+    eight = even._replace(steps=np.full(5, 8, np.int32))
+    assert plan(eight, worlds.START, 1, True, 100) == Plan(5, 8)  # two segments of 4 would end twice
 
 
 def test_pixels_are_not_words():
@@ -181,6 +183,34 @@ def test_pixels_are_not_words():
     )
     assert plan(ten, cnn, 1, True, 10_000).lanes == 10
     assert plan(ten, cnn, 1, True, 2_000).lanes == 3  # but each makes many numbers of its pixels
+
+
+def test_words_are_not_pixels():
+    """A cell of text is one prediction, and makes no numbers but its scores: many clients fit into a megabyte."""
+    model = language_model(ModelConfig(embedding=4, hidden=4), 12)
+    cells = np.zeros((8, 6, 50, 20), np.int32)
+    eight = Cohort(
+        ids=np.arange(8, dtype=np.int32),
+        batches=Rows(cells, cells),
+        steps=np.full(8, 6, np.int32),
+        scale=np.ones(8, np.float32),
+        weight=np.ones(8, np.float32),
+        present=np.ones(8, bool),
+    )
+    assert (
+        plan(eight, jax.eval_shape(model.init, KEY), 1, True, 1).lanes == 7
+    )  # 4 · (6 · 180 + 3 · 1000 · 12) bytes
+
+
+def test_memory_is_what_was_given_or_a_third_of_the_device(monkeypatch):
+    class Device:
+        def memory_stats(self):
+            return {"bytes_limit": 3 * 2**30}
+
+    monkeypatch.setattr(jax, "local_devices", lambda: [Device()])
+    assert memory_mb(7) == 7 and memory_mb(0) == 1024
+    monkeypatch.setattr(Device, "memory_stats", lambda self: None)
+    assert memory_mb(0) == 2048
 
 
 def test_beta_noise_has_its_size_and_is_there_before_the_scores():

@@ -81,11 +81,13 @@ def test_the_slow_judge_by_hand(name):
 
 def test_the_reported_loss_is_the_sum_of_batch_losses():
     client = CONFIGS["plain"]
-    cohort = worlds.labelled_cohort(client)
+    cohort = worlds.labelled_cohort(
+        client, scale=[1, 0.5, 2, 1, 1.5]
+    )  # a factor on the steps, not on the report
     w, expected = reference.float64(worlds.START), 0.0
     for x, y in worlds.batches_of(cohort, 1):
         expected += reference.logistic_loss(w, x, y)
-        w = reference.local_sgd(w, [(x, y)], client.lr)
+        w = reference.local_sgd(w, [(x, y)], client.lr, scale=0.5)
     assert float(trained_alone(client, cohort, 1).loss) == pytest.approx(expected, rel=1e-5)
 
 
@@ -173,5 +175,7 @@ def test_stragglers_do_part_of_their_steps_and_the_right_share_of_people_straggl
     # a straggler's share is uniform and rounded up, so one in twenty of them still does everything
     assert abs(np.mean(steps < 20) - 0.4 * 0.95) < 4.5 * np.sqrt(0.24 / 4000)
     assert abs(steps[steps < 20].mean() - 10) < 0.7
+    _, later = order_of_work(np.full(4000, 10), people, client, 0, 1)
+    assert np.mean((later < 20) == (steps < 20)) < 0.6  # not the same people every round
     _, everything = order_of_work(np.full(50, 10), people[:50], ClientConfig(batch=1, epochs=2), 0, 0)
     assert (everything == 20).all()

@@ -104,6 +104,7 @@ def test_cohorts_differ_by_round_and_seed_and_repeat_themselves():
 def test_cohort_sizes():
     assert cohort_size(SamplingConfig(fraction=0.0), 100) == 1  # max(C·K, 1) of Algorithm 1
     assert cohort_size(SamplingConfig(fraction=0.1), 100) == 10
+    assert cohort_size(SamplingConfig(fraction=0.29), 100) == 29  # 0.29 · 100 is a hair below 29
     assert cohort_size(SamplingConfig(fraction=1.0), 7) == 7
     assert cohort_size(SamplingConfig(clients=3, fraction=1.0), 7) == 3
     with pytest.raises(TacitError, match=r"sampling\.clients = 8.*population of 7.*at most 7"):
@@ -117,6 +118,9 @@ def test_drop_out_has_its_share_and_none_by_default():
     present = np.concatenate([choose(config, np.ones(100), 0, t).present for t in range(100)])
     assert abs(present.mean() - 0.7) < 4.5 * np.sqrt(0.21 / 10_000)
     assert choose(SamplingConfig(clients=100), np.ones(100), 0, 0).present.all()
+    half = SamplingConfig(clients=100, dropout=0.5)
+    one, other = (choose(half, np.ones(100), 0, t).present for t in (0, 1))
+    assert 25 < (one != other).sum() < 75  # not the same people every round
 
 
 @given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 5))

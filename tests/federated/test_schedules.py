@@ -20,6 +20,7 @@ def test_constant_linear_cosine_and_inverse_by_formula():
             0.01 + 0.99 * (1 + math.cos(math.pi * t / 10)) / 2
         )
         assert rate("inverse", 0, t, 100) == pytest.approx(10 / (10 + t))  # η_t ∝ 1/(γ + t), paper 5, 5.4
+    assert rate("inverse", 0, 1, 5) == pytest.approx(1 / 2)  # γ is 1 at least
     assert rate("linear", 0, 10, 11) == pytest.approx(0.01) == rate("cosine", 0, 10, 11)
 
 
@@ -27,6 +28,8 @@ def test_constant_linear_cosine_and_inverse_by_formula():
 def test_warmup_rises_to_one_and_hands_over(schedule):
     rises = [rate(schedule, 4, t, 20) for t in range(5)]
     assert rises == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0])
+    if schedule in ("linear", "cosine"):
+        assert rate(schedule, 4, 19, 20) == pytest.approx(0.01)  # the last round, with or without a warm-up
 
 
 @given(

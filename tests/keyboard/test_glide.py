@@ -84,6 +84,24 @@ def test_points_at_equal_distances(line, count):
     assert np.allclose(glide.resample(np.array(line), count), walk(line, count), atol=1e-6)
 
 
+def test_the_beam_is_above_the_best_however_far_that_is():
+    away = flat(["hello"]).glide("", taps_of("hello") + np.array([1.5, 0.0]))
+    assert away[0].word == "Hello" and away[0].cost > Glide().beam
+
+
+@pytest.mark.parametrize(
+    ("word", "by_way", "past"),
+    [
+        ("don't", "don't", "dont"),
+        ("she'll", "she'l", "shel"),
+        ("d'etat", "d'etat", "detat"),
+        ("too", "to", "to"),
+    ],
+)
+def test_keys_that_a_glide_passes(word, by_way, past):
+    assert (polyline(word, True), polyline(word, False)) == (by_way, past)
+
+
 @given(st.data())
 @settings(max_examples=100)
 def test_a_trail_through_the_keys_gives_the_word_or_one_of_the_same_path(data):

@@ -160,6 +160,19 @@ def test_a_model_with_capitals():
     assert asked.next_words("THE")[0] == asked.next_words("the")[0]  # read in lower case
 
 
+def test_forms_that_become_one_add_up_before_the_best_are_taken():
+    odds = np.log([0.01, 0.01, 0.01, 0.37, 0.3, 0.3])
+    asked = over(dense([*SPECIALS, "A", "The", "the"], lambda context: odds))
+    assert asked.next_words("", k=1) == [("The", pytest.approx(0.6))]  # each by itself is behind A
+    (found,) = asked.correct("", taps_of("the"), k=1).words
+    assert (found.word, found.p) == ("The", pytest.approx(0.6))
+
+
+def test_the_end_of_a_long_text_is_no_start():
+    assert suggestions.tokens_of("x" * 5000) == ["<unk>"]
+    assert talk().next_words("x" * 5000)[0].word.islower()
+
+
 @given(st.lists(st.sampled_from(["yes", "no", ".", "!?", ",", '"', "...", "7", "😀", "<unk>"]), max_size=8))
 def test_where_a_sentence_starts(context):
     every = ["<s>", *context, "word"]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from key_models import flat, model_of, talk, taps_of
 
 from tacit.errors import TacitError
-from tacit.keyboard import taps
+from tacit.keyboard import decode, taps
 from tacit.keyboard.layout import QWERTY, centre, spell
 from tacit.keyboard.lexicon import build
-from tacit.keyboard.parameters import Taps
+from tacit.keyboard.parameters import DEFAULT, Parameters, Taps
 from tacit.ngram.automaton import log_probs
 
 LETTERS = st.sampled_from("aeqwsz'")
@@ -67,6 +67,34 @@ def test_the_search_finds_what_brute_force_finds(words, points, beam, slips):
         if word in got:
             assert got[word] == pytest.approx(cost, abs=1e-9)
     assert set(got) <= set(wanted)
+
+
+def test_swapped_letters_are_found_though_the_first_of_them_is_out_of_reach():
+    rules = Taps(beam=3.0, transposition=0.5)  # e for q, or q left out, costs more than the beam
+    assert taps.search(build(["qe"], [0]), taps_of("eq"), rules).costs.tolist() == [0.5]
+
+
+def test_words_of_as_many_taps_as_are_looked_up():
+    for count, found in ((taps.MOST, 1), (taps.MOST + 1, 0)):
+        assert len(taps.search(build(["a" * count], [0]), taps_of("a" * count)).words) == found
+
+
+def test_a_literal_pays_for_taps_that_hit_no_key():
+    points, rules = taps_of("cat") - np.array([0.0, 8.0]), DEFAULT.taps
+    found = decode.tapped(build(["cat"], [0]), points, lambda ids: np.zeros(len(ids)), DEFAULT)
+    beyond = (taps.tap_costs(points, QWERTY).min(axis=1) - rules.insertion).sum()
+    assert beyond > 50 and found.score == pytest.approx(-(rules.unknown + 3 * rules.unclear + beyond))
+
+
+def test_taps_and_glides_have_their_own_weight_of_the_language():
+    for weights in ((0.0, 2.0), (3.0, 0.0)):
+        rules = Parameters(
+            DEFAULT.taps._replace(language=weights[0]), DEFAULT.glide._replace(language=weights[1])
+        )
+        asked = talk(parameters=rules)
+        both = asked.correct("the", taps_of("cat")).words, asked.glide("the", taps_of("cat"))
+        for language, found in zip(weights, both, strict=True):
+            assert found and all(c.score == pytest.approx(-c.cost + language * math.log(c.p)) for c in found)
 
 
 def test_words_of_one_spelling_are_all_found():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reference
-from tacit.models import ModelConfig, count_parameters, language_model
+from tacit.models import ModelConfig, base, count_parameters, language_model
 from tacit.models.base import drop
 
 V, D = 30, 8
@@ -27,7 +27,14 @@ def both(model, params, tokens):
 
 @pytest.mark.parametrize("variant", ["common", "printed"])
 @pytest.mark.parametrize(
-    "options", [{}, {"tied": False, "hidden": 5}, {"layers": 2, "residual": True}], ids=str
+    "options",
+    [
+        {},
+        {"tied": False, "hidden": 5},
+        {"tied": False, "hidden": 5, "layers": 2},
+        {"layers": 2, "residual": True},
+    ],
+    ids=str,
 )
 def test_features_and_logits_follow_the_formulas(variant, options):
     model, params = build(variant=variant, **options)
@@ -102,3 +109,11 @@ def test_dropout_is_off_without_a_key_and_unbiased_with_one():
     assert abs(dropped.mean() - 2.0) < 0.03  # four standard errors are 0.021
     other = np.asarray(drop(x, 0.4, jax.random.key(7), 1))
     assert 0.4 < np.mean((other > 0) == (dropped > 0)) < 0.62  # places in a model drop independently
+
+
+def test_every_place_of_a_deep_model_drops_on_its_own(monkeypatch):
+    seen = []
+    monkeypatch.setattr(base, "drop", lambda x, rate, key, index: seen.append(index) or x)
+    model, params = build(layers=3, dropout=0.4)
+    model.features(params, jnp.array([[0, 5]]), jax.random.key(0))
+    assert len(seen) == len(set(seen)) == 4

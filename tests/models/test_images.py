@@ -20,6 +20,15 @@ def test_published_sizes():
     assert count_parameters(jax.eval_shape(logistic_regression(60, 10).init, key)) == 610
 
 
+def test_initial_weights_are_glorots():
+    """Uniform within √(6 / (inputs + outputs)), of a convolution those of all its 5×5 places; no biases."""
+    params = mnist_cnn().init(jax.random.key(0))
+    ends = {"conv0": 25 * (1 + 32), "conv1": 25 * (32 + 64), "hidden": 7 * 7 * 64 + 512, "output": 512 + 10}
+    for name, both in ends.items():
+        largest, bound = np.abs(params[name]["weight"]).max(), (6 / both) ** 0.5
+        assert 0.98 * bound < largest <= bound and not params[name]["bias"].any(), name
+
+
 def test_2nn_and_logistic_regression_by_hand():
     model = mnist_2nn()
     params = reference.shaken(jax.eval_shape(model.init, jax.random.key(0)), 0, 0.1)

@@ -195,10 +195,19 @@ def test_style_is_followed_or_not() -> None:
     assert caser.style == pytest.approx(1 / 2)  # We, against the; ana and so are nowhere else
     text = [["the", "zebra", "saw", "ana"], ["zebra"]]
     assert casing.restore(caser, text) == [["The", "zebra", "saw", "Ana"], ["Zebra"]]  # a half: given
+    tokens, offsets = np.array([BOS, caser.cased.uncased.index["we"], EOS]), np.array([0, 3])
+    written = casing.with_starts(caser, tokens, casing.best_variants(caser, tokens, offsets))
+    assert caser.cased.words.words[written[1]] == "We"  # and so in text that is drawn
     assert casing.restore(dataclasses.replace(caser, style=0.4), text) == [
         ["the", "zebra", "saw", "Ana"],
         ["zebra"],
     ]
+
+
+def test_runs_of_marks_end_a_sentence_and_dots_do_not() -> None:
+    words = ["<s>", "yes", "!?", "no", "...", "so", "??", "ok", ".", "a"]
+    starts = np.flatnonzero(casing.sentence_starts(casing.kinds(words)))
+    assert [words[i] for i in starts] == ["yes", "no", "ok", "a"]
 
 
 def test_variants() -> None:

@@ -298,6 +298,7 @@ def test_sections_that_do_not_fit_are_told(tmp_path: Path, name: str) -> None:
     [
         ("start2", "<u4", 1, 2**31, "'start2' is not in order"),
         ("common", "<u4", 0, 2**31, "'common' is not in order"),
+        ("common", "<u4", -1, 2**31, "'common' is not in order"),
         ("label2", "<u2", 0, 2**16 - 1, "'label2' names words that are not there"),
         ("rank2", "<u4", 0, 7, "'rank2' is not what 'deep2' says"),
         ("pick3", "<u4", 0, 7, "'pick3' is not what 'head3' says"),
@@ -305,6 +306,7 @@ def test_sections_that_do_not_fit_are_told(tmp_path: Path, name: str) -> None:
         ("blocks", "<u4", 0, 2**31, "'blocks' is not in order"),
         ("tp2", "<f4", 5, np.nan, "'tp2' has what is no number"),
         ("tb1", "<f4", 5, np.nan, "a table has what is no number"),
+        ("tb2", "<f4", 5, np.nan, "'tb2' has what is no number"),
     ],
 )
 def test_numbers_that_lead_nowhere_are_told(

@@ -66,6 +66,20 @@ def test_counts_are_those_of_the_definition(seed: int, roots: int, size: int, me
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
+@given(seeds, st.integers(1, 40))
+def test_counted_whole_what_no_root_can_read_leaves_for_good(seed: int, size: int) -> None:
+    """It is φ's at every state but the root, and nobody's there."""
+    shape = toys.topology(seed, vocabulary=6, states=10, roots=3)
+    text, p = read(shape, seed)
+    states = shape.states_along(text.tokens, text.offsets)
+    tally, real = Tally(shape, states, whole=True), states >= 0
+    for block in blocks(grouped([tally]), p, size, merge=True, device=False):
+        tally.add(block)
+    expected = toys.literal_counts(shape, states[real], p[real])
+    for name, found, wanted in zip(counting.Counts._fields, tally.counts(), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
 @settings(max_examples=5)  # each compiles anew
 @given(seeds, st.sampled_from([1, 3]))
 def test_a_device_counts_the_same(seed: int, roots: int) -> None:

@@ -85,6 +85,11 @@ def test_bins_hold_what_they_stand_for(seed: int, most: int, count: int) -> None
         assert inside.min() - 1e-4 <= table[c] <= inside.max() + 1e-4
 
 
+def test_a_sum_changes_a_backoff_weight_by_no_more_than_a_factor_of_two() -> None:
+    now, before = np.array([3.0, 0.1, 1.2, 5.0]), np.array([1.0, 1.0, 1.0, 0.0])
+    assert quantise._ratio(now, before).tolist() == [2.0, 0.5, 1.2, 1.0]
+
+
 def test_weights_without_measure(tmp_path: Path) -> None:
     """A word without probability, one with next to none, a history that leaves nothing: all are told apart."""
     model = kneser(1)

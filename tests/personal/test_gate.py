@@ -127,6 +127,23 @@ def test_a_margin_is_chosen_by_harm_first_then_by_gain():
     assert gate.choose(hurt) == len(gate.MARGINS) - 1
 
 
+def test_of_margins_that_harm_alike_the_largest_is_taken():
+    said = gate.nothing(gate.MARGINS)
+    said[:, -1] = [10, 0, 0, 0, 10, 10]  # everybody passes every margin, and everybody is hurt
+    assert gate.choose(said) == len(gate.MARGINS) - 1
+
+
+def test_where_every_margin_loses_the_one_that_loses_least_is_taken():
+    said = gate.nothing(gate.MARGINS)
+    said[:, :, 0], said[:, :, 2] = 10, -1000  # ten people at each level, all of them a little worse
+    assert gate.choose(said) == len(gate.MARGINS) - 1
+
+
+def test_the_test_is_asked_of_three_hundred_words():
+    few = outcomes(0, 2)._replace(words=np.array([299, 300]), lost=np.array([9, 9]), won=np.array([0, 0]))
+    assert gate.significantly_worse(few).tolist() == [False, True]
+
+
 def test_each_half_is_gated_by_the_other():
     look, last = planted(harm=0.1)
     said = [gate.total(look, last, MARGINS, 0), gate.total(look, last, MARGINS, 0)]

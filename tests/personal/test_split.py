@@ -60,6 +60,12 @@ def test_a_part_without_a_known_word():
     assert users.text.names == ("a",) and users.left_out["a part without a known word"] == 3
 
 
+def test_a_middle_that_falls_on_a_cut_is_in_the_later_part():
+    assert split(numbered([[60, 8, *[4] * 8]])).cuts.tolist() == [
+        [0, 1, 5, 10]
+    ]  # the second message's is at 64 %
+
+
 def test_some_people_are_drawn_and_the_others_counted():
     text = numbered([[12] * 20] * 30)
     users = split(text, most=7, seed=1)

@@ -7,6 +7,7 @@ import doctest
 from types import SimpleNamespace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import talkers
@@ -15,6 +16,7 @@ from talkers import MODEL, PARAMS
 from tacit.federated.batching import Grid
 from tacit.federated.evaluation import scorer
 from tacit.federated.local import ClientConfig
+from tacit.models import ModelConfig, language_model
 from tacit.personal import groups, parts, split, trial, tuning
 from tacit.personal.parts import PARTS, adapter, part_named, stored_bytes
 from tacit.personal.strategies import Strategy
@@ -159,6 +161,24 @@ def test_divergence_is_told_and_stays_with_the_person(side_by_side):
     assert found.marks[0].right[2, 0] == 0  # a model that is no number suggests nothing
 
 
+@pytest.mark.parametrize("executor", ["map", "vmap"])
+def test_every_step_of_everybody_has_a_key_of_its_own(group, executor, monkeypatch):
+    """Of the person's number and the step: dropout never takes the same mask twice."""
+
+    def loss(w, batch, key):
+        return w["output_bias"].sum() * jax.random.uniform(key), jnp.int32(1)
+
+    monkeypatch.setattr(tuning, "next_word_loss", lambda model: loss)
+    model = language_model(ModelConfig(embedding=talkers.D, hidden=talkers.D, dropout=0.5), talkers.V)
+    program = tuning.personalisation(model, ClientConfig(batch=3), executor=executor, keep=True)
+    (found,) = groups.in_groups(program, PARAMS, group[0], [np.ones(5)], 6)
+    for k, number in enumerate(group[0].ids.tolist()):
+        own = jax.random.fold_in(jax.random.key(0), number)
+        draws = [jax.random.uniform(jax.random.fold_in(own, i)) for i in range(group[0].lessons.steps[k])]
+        moved = PARAMS["output_bias"] - found.model["output_bias"][k]
+        np.testing.assert_allclose(moved, sum(map(float, draws)), rtol=1e-4)
+
+
 def test_tuning_ends_with_the_batch_that_reaches_the_limit():
     text = pack([[np.array([0, 3, 4, 5, 1])] * 10], ["ana"])  # four tokens each
     whole = tuning.lessons(text, np.array([0]), ClientConfig(batch=2, batching="sentences"), 0, None)
@@ -169,6 +189,8 @@ def test_tuning_ends_with_the_batch_that_reaches_the_limit():
     twice = ClientConfig(batch=2, epochs=2)
     packed = tuning.lessons(text, np.array([0]), twice, 0, Grid(2, 4), 30)
     assert tuning.tokens_in(packed).tolist() == [32]
+    room = tuning.lesson_grid(text, ClientConfig(batch=2), 12)
+    assert room.time == 16  # 12 words and the end, also where nobody here has typed so many
 
 
 def test_parts_begin_as_the_global_model_and_keep_what_is_frozen():

@@ -48,6 +48,12 @@ def test_of_two_alike_one_is_the_copy_and_of_three_all_but_one():
     assert copies.find(from_messages("made", {"a": ana, "b": said("b", 30)})) == []
 
 
+def test_ten_messages_of_six_words_are_enough():
+    ana = said("ana", 12, words=6)
+    found = copies.find(from_messages("made", {"ana": ana, "bo": ana[:10]}))
+    assert [(c.user, c.of) for c in found] == [("bo", "ana")]
+
+
 def test_without_somebody_the_others_are_as_they_were():
     everybody = from_messages("made", {"a": ["one", "two"], "b": ["three"], "c": [], "d": ["fôur", "five"]})
     some = everybody.without(["b", "nobody"])

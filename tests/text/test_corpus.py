@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import TacitError
-from tacit.text.corpus import Corpus, SplitCorpus, from_messages, read
+from tacit.text.corpus import Corpus, SplitCorpus, fingerprint, from_messages, read
 from tacit.text.encode import counts, everybody, of_people, splitter
 from tacit.text.vocabulary import build
 
@@ -242,3 +242,14 @@ def test_a_big_file(tmp_path):
     path = write(tmp_path / "big.jsonl.gz", "".join(line % (i % 500) + "\n" for i in range(50_000)))
     c = read(path)
     assert c.sizes().sum() == 50_000
+
+
+def test_a_fingerprint_tells_whose_a_message_is():
+    texts = ["oi", "yo", "hi"]
+    one, other = (from_messages("made", {"ana": texts[:n], "bo": texts[n:]}) for n in (1, 2))
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_the_case_of_a_files_name_is_no_matter(tmp_path):
+    found = read(write(tmp_path / "LABELLED.TSV", "ham\tsee you\n"))
+    assert [m.text for m in found.messages(0)] == ["see you"]

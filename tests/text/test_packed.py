@@ -110,7 +110,7 @@ def test_more_axes_and_nobody_at_all():
 def test_a_row_too_short_is_refused_and_not_written_over_its_neighbour():
     packed = packed_from([[[5, 6, 7, 8], [6]]])
     with pytest.raises(ValueError, match="time"):
-        batch_rows(packed, np.array([[0, 1]]), time=3)
+        batch_rows(packed, np.array([[0, 1]]), time=4)
     with pytest.raises(ValueError, match="rows"):
         batch_rows(packed, np.array([[0, 0, 0], [1, -1, -1]]), time=5, rows=2)
 

@@ -48,6 +48,8 @@ def test_shards_is_mcmahans_split():
     # 20 shards of each digit: a shard never holds two, since 6000 is a multiple of 300.
     held = np.array([[np.sum(labels[p.client(k)] == d) for d in range(10)] for k in range(100)])
     assert set(np.unique(held)) <= {0, 300, 600}
+    one = partition.shards(np.zeros(100, int), 10, 1, rng=np.random.default_rng(2))
+    assert max(np.ptp(one.client(k)) for k in range(10)) > 9  # no runs of neighbours: a shard is drawn, too
 
 
 def test_dirichlet_goes_from_one_label_each_to_all_alike():
@@ -68,6 +70,14 @@ def test_quantity_is_log_normal():
     assert np.std(np.log(sizes)) == pytest.approx(1.0, abs=0.06)
     equal = np.diff(partition.quantity(1001, 10, 0.0, np.random.default_rng(0)).offsets)
     assert equal.max() - equal.min() <= 1
+
+
+def test_what_rounding_leaves_goes_to_the_largest_remainders():
+    sizes = np.diff(partition.quantity(103, 7, 1.0, np.random.default_rng(4)).offsets)
+    weights = np.exp(np.random.default_rng(4).standard_normal(7))
+    exact = weights / weights.sum() * (103 - 7)  # beside the one that each has
+    up = sizes - 1 > exact
+    assert 0 < up.sum() < 7 and (exact % 1)[up].min() > (exact % 1)[~up].max()
 
 
 def test_same_seed_same_partition():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -98,6 +99,16 @@ def test_equal_counts_give_equal_bytes(tmp_path: Path) -> None:
     file.write_bytes(small().proto)
     assert pieces.load(file) == small() and pieces.inventory(file, 48) == small()
     assert str(tmp_path).encode() not in small().proto
+
+
+def test_counts_of_any_range_make_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However common the commonest word is, the rarest is on a line of its own and no sum overflows."""
+    monkeypatch.setattr(pieces, "from_table", lambda lines, size: lines)
+    told: Counter[str] = Counter()
+    for line in pieces.train({"a": 2.0**70, "b": 1.0}, 9):
+        word, count = line.split("\t")
+        told[word] += int(count)
+    assert told["b"] == 1 and told["a"] == pytest.approx(2**40, rel=1e-3)
 
 
 def test_counts_from_a_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tacit.errors import TacitError
 from tacit.text.corpus import from_messages
+from tacit.text.encode import everybody
 from tacit.text.population import Message
 from tacit.text.statistics import describe, divergence, gini, rows
 
@@ -164,6 +165,12 @@ def test_topics():
     apart = Made([[Message("x", topic=str(k % 4)) for _ in range(50)] for k in range(30)])
     assert abs(describe(alike).topic_skew) < 0.01
     assert describe(apart).topic_skew > 0.4
+
+
+def test_topics_are_numbered_by_the_alphabet():
+    """And not by who is read first: the same messages are dealt alike in whatever order they come."""
+    people = Made([[Message("x", topic="sun"), Message("y", topic="cat")], [Message("z", topic="egg")]])
+    assert everybody(people, lower=True).topics.tolist() == [2, 0, 1]
 
 
 def test_same_seed_same_numbers_and_caps_hold():

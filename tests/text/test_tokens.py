@@ -19,6 +19,7 @@ from tacit.text.tokens import detokenize, tokenize
         ("wait... what!! no?! ok", ["wait", "...", "what", "!!", "no", "?!", "ok"]),
         (":) ;-) <3 :'( :D =P :/ </3 :)))", [":)", ";-)", "<3", ":'(", ":D", "=P", ":/", "</3", ":)))"]),
         ("note:Press ratio:3", ["note", ":", "Press", "ratio", ":", "3"]),
+        ("age <35 <333", ["age", "<", "35", "<333"]),
         ("lol:)", ["lol", ":)"]),
         ("<unk> <s> </s> <#> <DECIMAL>", ["<unk>", "<s>", "</s>", "<#>", "<DECIMAL>"]),
         ("see http://a.b/c?d=e. ok", ["see", "http://a.b/c?d=e", ".", "ok"]),
@@ -81,6 +82,7 @@ def test_detokenize_joins_treebank_pieces():
     assert (
         detokenize(["he", "does", "n't", "know", "it", "'s", "<unk>", "."]) == "he doesn't know it's <unk>."
     )
+    assert detokenize(["DO", "N'T", "!"]) == "DON'T!"
 
 
 def test_hostile_input_comes_to_an_end():

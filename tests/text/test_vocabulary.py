@@ -101,6 +101,7 @@ def test_every_truncation_is_noticed(tmp_path):
         (b"hello\nworld\n", "line 1: not a Tacit vocabulary"),
         (b"\x89PNG\xff", "line 1: not UTF-8"),
         (b"# tacit vocabulary 2, 1 words\n", "line 1: format version 2"),
+        (b"# tacit vocabulary 1, 3 words, or so\n<s>\n</s>\n<unk>\n", "line 1: not a Tacit vocabulary"),
         (b"# tacit vocabulary 1, 4 words\n<s>\n</s>\n<unk>\na\nb\n", "line 6: more words"),
         (b"# tacit vocabulary 1, 4 words\n<s>\n</s>\n<unk>\n\xff\n", "line 5: not UTF-8"),
         (b"# tacit vocabulary 1, 4 words\n</s>\n<s>\n<unk>\na\n", "line 2: the first three"),

@@ -187,7 +187,7 @@ def _lines(counts: Mapping[str, float], unit: float) -> list[str]:
     """
     words = sorted(counts, key=lambda word: (-counts[word], word))
     amount = np.array([counts[word] / unit for word in words])
-    times = np.minimum(amount, np.maximum(1, np.round(amount * (_LINES / amount.sum())))).astype(np.int64)
+    times = np.minimum(amount, np.round(amount * (_LINES / amount.sum()))).astype(np.int64).clip(1)
     each = np.maximum(1, np.round(amount / times)).astype(np.int64)
     mixed = np.random.default_rng(0).permutation(np.repeat(np.arange(len(words)), times))
     return [f"{words[i]}\t{each[i]}" for i in mixed.tolist()]
