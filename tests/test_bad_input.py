@@ -292,6 +292,15 @@ def test_a_truncated_checkpoint(tmp_path: Path, tacit: Commands, trained: Traine
         tacit(*using(how, run, trained.corpus)).refused("best.safetensors", "truncated", "train again")
 
 
+def test_words_that_a_network_was_not_trained_with(tmp_path: Path, tacit: Commands, trained: Trained) -> None:
+    """As many words, but two have changed places: every suggestion would be of another word."""
+    head, *words = (trained.path / "vocabulary.txt").read_text("utf-8").splitlines()
+    words[3], words[4] = words[4], words[3]
+    run = damaged(tmp_path, trained, "vocabulary.txt", "\n".join([head, *words, ""]).encode())
+    for how in (RESUME, EVALUATE, PREDICT):
+        tacit(*using(how, run, trained.corpus)).refused("vocabulary.txt", "not the words", "restore it")
+
+
 def test_an_empty_directory_or_a_file_is_no_run(tmp_path: Path, tacit: Commands) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("x")

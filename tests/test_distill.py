@@ -21,6 +21,7 @@ from tacit import runs
 from tacit.commands import evaluate, supplement
 from tacit.config import resolve
 from tacit.ngram import arpa, compact, sampling, validity
+from tacit.runs import directory
 from tacit.text.pieces import MARKER
 from tacit.text.prepare import prepare
 from tacit.text.vocabulary import SPECIALS
@@ -420,6 +421,7 @@ def test_a_run_with_capitals_of_its_own_takes_no_others(
     copy = shutil.copytree(other_run.path, tmp_path / "run")
     words = (copy / "vocabulary.txt").read_text("utf-8")
     (copy / "vocabulary.txt").write_text(words.replace("\nhome\n", "\nHome\n"), "utf-8")
+    directory.save(copy, directory.BEST, runs.load(other_run.path).params, 1, None)
     (tmp_path / "cased.txt").write_text("See you .\n", "utf-8")
     tacit("distill", copy, "--cased", "--supplement", tmp_path / "cased.txt").refused("'Home'", "text.case")
     assert not (copy / "ngram").exists()

@@ -10,7 +10,6 @@ import numpy as np
 
 from tacit import settings
 from tacit.config import resolve
-from tacit.files import save_tree
 from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
 from tacit.keyboard.sources import dense, of_automaton
@@ -18,6 +17,7 @@ from tacit.keyboard.suggestions import Suggester, over
 from tacit.models import language_model
 from tacit.ngram import automaton, kneser_ney
 from tacit.ngram.automaton import Automaton
+from tacit.runs import directory
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 TALK = """the vampire drank blood
@@ -72,5 +72,5 @@ def write_run(path: Path, words: Vocabulary) -> Path:
     words.save(path / "vocabulary.txt")
     params = language_model(config.model, len(words)).init(jax.random.key(1))
     params = jax.tree.map(lambda a: 10 * a, params)  # opinions
-    save_tree(path / "checkpoints" / "best.safetensors", params, {})
+    directory.save(path, directory.BEST, params, 1, None)
     return path

@@ -17,11 +17,11 @@ from tacit.commands import personalize as personal
 from tacit.commands.personal_summary import for_machines
 from tacit.config import resolve
 from tacit.errors import TacitError
-from tacit.files import save_tree
 from tacit.personal import split, sums, trial
 from tacit.personal.mixing import Mix, mixture, remember
 from tacit.personal.parts import PARTS
 from tacit.personal.strategies import Strategy
+from tacit.runs import directory
 from tacit.text.prepare import context
 from test_report import Parsed
 
@@ -132,7 +132,7 @@ def test_personal_models_predict(done: Path, tacit: Commands):
         tacit("predict", other, "are you", "--user", user).refused(str(file))
     file.write_bytes(whole)
     moved = jax.tree.map(lambda a: a + 1, runs.load(other).params)
-    save_tree(other / "checkpoints" / "best.safetensors", moved, {"round": "1"})
+    directory.save(other, directory.BEST, moved, 1, None)
     tacit("predict", other, "are you", "--user", user).refused("another model")
 
 

@@ -24,6 +24,7 @@ from tacit.text.vocabulary import Vocabulary
 
 LOGS = METRICS, TIMINGS = "metrics.jsonl", "timings.jsonl"
 BEST, LAST = "checkpoints/best.safetensors", "checkpoints/last.safetensors"
+WORDS = "vocabulary.txt"
 
 
 class Run(NamedTuple):
@@ -149,18 +150,18 @@ def make(config: Config, out: Path) -> None:
 
 def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
     """What a run directory holds to make text into ids."""
-    words = vocabulary.load(path / "vocabulary.txt")
+    words = vocabulary.load(path / WORDS)
     if not config.text.pieces:
         return words
     found = pieces.load(path / "pieces.model")
     if found.vocabulary != words:
-        raise TacitError(f"{path / 'pieces.model'}: its pieces are not those of vocabulary.txt; restore it")
+        raise TacitError(f"{path / 'pieces.model'}: its pieces are not those of {WORDS}; restore it")
     return Spelling(found, vocabulary.load(path / "words.txt"))
 
 
 def has_words(path: Path) -> bool:
     """Whether a run has got as far as its words."""
-    return (path / "vocabulary.txt").is_file()
+    return (path / WORDS).is_file()
 
 
 def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> None:
@@ -168,18 +169,33 @@ def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> Non
     if spelling:
         write_atomic(path / "pieces.model", spelling.pieces.proto)
         spelling.words.save(path / "words.txt")
-    words.save(path / "vocabulary.txt")
+    words.save(path / WORDS)
 
 
 def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
     """The model of the best round; where it is known, the file must be of one of `rounds`."""
-    tree, facts = load_tree(path / BEST, like)
+    tree, facts = _checkpoint(path, BEST, like)
     if rounds and int(facts.get("round", 0)) not in rounds:
         raise TacitError(
             f"{path / BEST} is of round {facts.get('round')}, and the best one was {rounds[0]}; restore it, or choose "
             "another --out and train again"
         )
     return tree
+
+
+def _checkpoint(path: Path, name: str, like: Any) -> tuple[Any, dict[str, str]]:
+    """A checkpoint with its facts; it must be of the words that lie beside it, whose ids it was trained with."""
+    tree, facts = load_tree(path / name, like)
+    if facts.get("words") != _mark(path):
+        raise TacitError(
+            f"{path / WORDS}: these are not the words that {name} was trained with; restore it, or train again"
+        )
+    return tree, facts
+
+
+def _mark(path: Path) -> str:
+    """Which words a run has."""
+    return hashlib.sha256((path / WORDS).read_bytes()).hexdigest()[:16]
 
 
 def digest(path: Path) -> str:
@@ -192,7 +208,7 @@ def digest(path: Path) -> str:
 
 def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None:
     """A checkpoint, after so many rounds."""
-    facts = {"round": str(done)}
+    facts = {"round": str(done), "words": _mark(path)}
     if best:
         facts |= {"best_round": str(best.round), "best_value": repr(best.value)}
     save_tree(path / name, tree, facts)
@@ -202,7 +218,7 @@ def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int
     """The last checkpoint, or `state` if there is none; rounds made, and the best. Logs are cut back to it."""
     done, best, rounds = 0, None, training.rounds
     if (out / LAST).exists():
-        state, facts = load_tree(out / LAST, state)
+        state, facts = _checkpoint(out, LAST, state)
         state = jax.tree.map(jnp.asarray, state)
         done = int(facts["round"])
         if "best_round" in facts:
