@@ -2,7 +2,8 @@
 //
 // A line is a message. Of the line at the caret it is known which finished words were learnt; after every key the
 // finished words are compared with them. Words that are gone, because a correction was taken back or something was
-// deleted, are unlearnt; new ones are learnt. Text that was pasted, or stood there before, is never learnt.
+// deleted, are unlearnt; new ones are learnt. Text that was pasted, or stood there before, is never learnt, nor kept as
+// the first of a pair.
 
 import { keeps, learn, makeCache } from "./cache.js";
 
@@ -45,7 +46,10 @@ export function follow(line, cache, { context: tokens, typed }, learning) {
   for (let i = same; i < tokens.length; i++) {
     const own = !stood && (foreign < 0 || i < foreign); // `one--two` is one word in progress and then three tokens
     const learnt = learning && own && keeps(tokens[i]);
-    if (learnt) now = learn(now, i ? tokens[i - 1] : null, tokens[i]);
+    // the word before is kept beside it, so it must have been learnt itself: not one that was pasted, or typed while
+    // nothing was to be learnt
+    const previous = i ? (words[i - 1].learnt ? tokens[i - 1] : "") : null;
+    if (learnt) now = learn(now, previous, tokens[i]);
     words.push({ token: tokens[i], learnt });
   }
   const still = typed !== "" && (stood || tokens.length === foreign); // that word is in progress, still or again

@@ -298,6 +298,19 @@ test("the cache follows the text: learnt when finished, forgotten when changed",
   assert.equal(words(), "mine yes");
 });
 
+test("a word that was not learnt is not kept as the first of a pair either", () => {
+  let state = { line: untold(0, ["correct", "swordfish"]), cache: caches.makeCache() }; // pasted
+  const step = (context, learning = true) =>
+    (state = follow(state.line, state.cache, { context, typed: "" }, learning));
+  step(["correct", "swordfish", "mine"]);
+  step(["correct", "swordfish", "mine", "too"]);
+  assert.deepEqual(state.cache.entries, [["", "mine"], ["mine", "too"]]);
+  state = { line: untold(0, []), cache: caches.makeCache() };
+  step(["secret"], false); // the switch is off
+  step(["secret", "mine"]);
+  assert.deepEqual(state.cache.entries, [["", "mine"]]);
+});
+
 test("a word that was not learnt is not learnt when it is in progress again, however it is split then", () => {
   let state = { line: untold(0, ["see", "john", "."]), cache: caches.makeCache() };
   const step = (context, typed = "") => (state = follow(state.line, state.cache, { context, typed }, true));
