@@ -226,7 +226,8 @@ def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     assert abs(weight.mean()) < 4.5 * beta / np.sqrt(3000)
     assert float(layers[1].peak) == pytest.approx(np.sqrt(np.sum(weight**2)), rel=1e-5)
     assert float(layers[0].peak) == pytest.approx(np.sqrt(np.sum(bias**2)), rel=1e-5)
-    assert float(report.norm) == 0  # the report is of the training, not of the noise
+    sent = np.sqrt(np.sum(weight**2) + np.sum(bias**2))
+    assert float(report.norm) == pytest.approx(sent, rel=1e-5)  # the server is told no other
     again = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 1))[0]
     assert abs(np.corrcoef(np.ravel(again[1].values[0]), weight.ravel())[0, 1]) < 0.1
     assert not np.allclose(weight[0, :50], bias)

@@ -3,8 +3,8 @@
 The cohort comes in lanes (`lanes`). Inside a device lanes go side by side (`vmap`, accelerators), or there is
 one lane and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are
 spread over all devices, those of other processes and hosts too (`tacit.hosts`); each device sums its share, and
-the shares are added in a fixed order, so that a run repeated is a run repeated bit by bit. Only the sum of
-messages leaves the program.
+the shares are added in a fixed order, so that a run repeated is a run repeated bit by bit. Only sums leave the
+program: that of the messages, and that of what clients report of their training.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Report(NamedTuple):
     steps: Array
     words: Array  # predictions trained on
     clients: Array  # that reported
-    norm: Array  # of the norms of their updates
+    norm: Array  # of the norms of their updates, as they were sent
 
 
 CohortTraining = Callable[[Params, Any, Any, Array], tuple[Message, Report]]
@@ -52,10 +52,10 @@ def client_message(rule: Aggregation, noise: float) -> Callable[..., tuple[Messa
 
     def say(params: Params, trained: Progress, weight: Array, key: Array) -> tuple[Message, Report]:
         update = trees.subtract(trained.w, params)
-        report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
-        if noise:  # before any score is computed: the server sees nothing else
+        if noise:  # before any score or norm is computed: of the update the server sees nothing else
             drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), update)
             update = trees.add(update, trees.scale(noise, drawn))
+        report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
         return rule.message(params, update, weight), report
 
     return say

@@ -60,10 +60,10 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
                 jax.tree.map(lambda a, c=c, i=i: jnp.asarray(a[c][i]), cohort.batches) for i in range(steps)
             ]
             delta, losses, words = one_client(params, batches, float(lr), float(cohort.scale[c]), client_key)
-            norm = trees.norm(delta)
             if noise:
                 drawn = trees.noise(jax.random.fold_in(client_key, 2**31 - 1), delta)
                 delta = trees.add(delta, trees.scale(noise, drawn))
+            norm = trees.norm(delta)
             report = Report(jnp.float32(losses), jnp.int32(steps), jnp.int32(words), jnp.int32(1), norm)
             said.append((rule.message(params, delta, jnp.float32(cohort.weight[c])), report))
         if not said:
