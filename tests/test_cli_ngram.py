@@ -52,6 +52,8 @@ def test_the_directory_holds_what_the_clients_typed(tmp_path: Path, tacit: Comma
     assert (summary["clients"], summary["cohort"], summary["rounds"]) == (10, 10, 6)
     assert (summary["whitelist"], summary["seen"], summary["capacity"]) == (20, 19, 12)
     assert summary["epsilon"] is None and "no noise" in summary["epsilon_reason"]
+    assert "not clipped" in summary["epsilon_reason"]  # the server has the sums of λ = ∞, too
+    assert "(not for λ = ∞)" in (out / "report.html").read_text("utf-8")
     assert list(summary["table1"]) == ["1", "baseline", "inf"]
     assert summary["table1"]["inf"]["kept"] == 1 and summary["table1"]["1"]["kept"] == pytest.approx(
         1 / 33, rel=0.1

@@ -42,9 +42,6 @@ Floats = NDArray[np.float64]
 Watch = Callable[[int, str], None]
 
 MOST_WORDS = 64_000  # with higher orders, in the paper's keyboards
-NO_EPSILON = (
-    "each client's part of a round is clipped, but no noise is added to the sum: no differential privacy"
-)
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def count(
             "convergence": next((line["z"] for line in reversed(lines) if "z" in line), None),
             "bytes_per_client_and_round": {"down": 0, "up": 4 * len(words) * len(options.limits)},
             "epsilon": None,
-            "epsilon_reason": NO_EPSILON,
+            "epsilon_reason": no_epsilon(options.limits),
         },
     )
 
@@ -140,6 +137,22 @@ def name(limit: float) -> str:
     ('1000', 'inf')
     """
     return f"{limit:.12g}"
+
+
+def no_epsilon(limits: Sequence[float]) -> str:
+    """Why counting is not differentially private; the server learns a sum for every λ, so their bounds add up.
+
+    >>> no_epsilon([1, 1000])
+    "a client's part of a round is clipped (to 1,001 in all), but no noise is added to the sum: no differential privacy"
+    >>> no_epsilon([1, math.inf])
+    "with λ = ∞ a client's part of a round is not clipped, and no noise is added to the sum: no differential privacy"
+    """
+    most = sum(limits)
+    if math.isinf(most):
+        clipped = "with λ = ∞ a client's part of a round is not clipped, and"
+    else:
+        clipped = f"a client's part of a round is clipped (to {most:,.12g} in all), but"
+    return f"{clipped} no noise is added to the sum: no differential privacy"
 
 
 def collect(

@@ -96,7 +96,9 @@ def page(counted: Counted) -> str:
     title = f"Tacit: words of {s['name']} counted across devices"
     lead = (
         f"{s['cohort']:,} of {s['clients']:,} clients a round, {s['rounds']:,} rounds: {s['seen']:,} of the "
-        f"{s['whitelist']:,} words of the whitelist were seen. The server learned sums of clipped counts, nothing else."
+        f"{s['whitelist']:,} words of the whitelist were seen. The server learned sums of "
+        + ("counts, clipped to each λ (not for λ = ∞)" if "inf" in s["table1"] else "clipped counts")
+        + ", nothing else."
     )
     top = [["", "word", "count"]]
     top += [[str(i), word, f"{n:,}"] for i, (word, n) in enumerate(counted.counts[:_TOP], start=1)]
