@@ -12,7 +12,7 @@ import pytest
 
 from commands import TINY, WORDS, Commands, file_size_limit, tree, write_corpus
 from tacit import personal_models, runs
-from tacit.commands import personal_report
+from tacit.commands import evaluate, personal_report
 from tacit.commands import personalize as personal
 from tacit.commands.personal_summary import for_machines
 from tacit.config import resolve
@@ -22,6 +22,7 @@ from tacit.personal.mixing import Mix, mixture, remember
 from tacit.personal.parts import PARTS
 from tacit.personal.strategies import Strategy
 from tacit.runs import directory
+from tacit.text import catalogue
 from tacit.text.prepare import context
 from test_report import Parsed
 
@@ -75,6 +76,24 @@ def done(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert told == sorted(told) and told[-1] == personal.passes(job) >= told[-2]
     personal.write(out, found, personal_report.page(found.summary))
     return out
+
+
+def test_a_copy_of_the_runs_own_corpus_gives_nobody_it_was_trained_on(world: Path, tmp_path: Path):
+    run = runs.load(world / "run")
+    copy = tmp_path / "copy.jsonl"
+    shutil.copy(world / "messages.jsonl", copy)
+    held_out = personal.people(run, personal.PersonalOptions())[1].names
+    whose, text = personal.people(run, personal.PersonalOptions(str(copy)))
+    assert whose == f"{copy}, held-out people" and text.names == held_out and 0 < len(held_out) < 12
+
+
+def test_a_known_corpus_is_the_same_by_its_path(tmp_path: Path):
+    entry = catalogue.find("nus-sms")
+    file = tmp_path / entry.folder / entry.files[0].name
+    file.parent.mkdir()
+    write_corpus(file)
+    assert catalogue.resolve("nus-sms", tmp_path) == file
+    assert evaluate._same(str(file), "nus-sms", tmp_path) and not evaluate._same("ptb", "nus-sms", tmp_path)
 
 
 def test_the_directory(done: Path):

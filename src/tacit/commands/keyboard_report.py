@@ -63,7 +63,7 @@ def measure(
 
     People of `corpus` type, or those that were held out of a run: of the model's own, or of `held_out`.
     """
-    about = _subject(path, corpus, held_out)
+    about = _subject(path, corpus, held_out, data)
     typed = measures_text.read(
         about.config, about.typists, about.seed, options.people, options.messages, data, watch
     )
@@ -95,7 +95,7 @@ def measure(
     }
 
 
-def _subject(path: Path, corpus: str | None, held_out: Path | None) -> Subject:
+def _subject(path: Path, corpus: str | None, held_out: Path | None, data: Path | None) -> Subject:
     if corpus is not None and held_out is not None:
         raise TacitError("--corpus and --held-out both say whose text is typed; give one of them")
     judged, asked, case, runtime = _model(path)
@@ -108,7 +108,7 @@ def _subject(path: Path, corpus: str | None, held_out: Path | None) -> Subject:
         return Subject(judged, asked, TextConfig(corpus=corpus, case=case), TypistsConfig(), None, runtime)
     run = runs.read_config(whose)
     config = dataclasses.replace(run.text, case=case)
-    if corpus is None or _same(corpus, config.corpus):
+    if corpus is None or _same(corpus, config.corpus, data):
         return Subject(judged, asked, config, run.typists, run.seed, runtime)
     config = config.of(corpus)
     return Subject(judged, asked, config, run.typists, None, runtime)

@@ -32,7 +32,7 @@ from tacit.personal.parts import PARTS
 from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, Users, split
 from tacit.personal.strategies import Strategy
 from tacit.personal_models import Stored
-from tacit.text.corpus import SplitCorpus
+from tacit.text.corpus import Corpus, fingerprint
 from tacit.text.encode import everybody, numbered, of_people, packed
 from tacit.text.lines import Watch, nobody
 from tacit.text.packed import Packed, join
@@ -101,7 +101,7 @@ def people(
     """Whose text is used, and the text, messages whole and oldest first."""
     config, lower = run.config, run.config.text.case == "lower"
     corpus = options.corpus or config.text.corpus
-    own = evaluate._same(corpus, config.text.corpus)
+    own = config.text if evaluate._same(corpus, config.text.corpus, data) else None
     if corpus == "typists":
         first, count = config.typists.users, options.users or TYPISTS
         made = Typists(dataclasses.replace(config.typists, users=first + count))
@@ -109,16 +109,15 @@ def people(
         text = numbered(made, who, made.sizes()[who], lower, watch)
         name = f"typists {first} to {first + count - 1}, whom the run never met"
         return name, packed(text, of_people(text, np.arange(count), _LONGEST), run.vocabulary)
+    source = None if own else read_population(config.text.of(corpus), config.typists, data, watch)
+    if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
+        own = dataclasses.replace(config.text, corpus=corpus)  # the run's own people in another file
     if own:
-        ready = prepare_text(
-            config.text, config.partition, config.typists, config.seed, run.vocabulary, data, watch
-        )
+        ready = prepare_text(own, config.partition, config.typists, config.seed, run.vocabulary, data, watch)
         if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
             raise _voiceless(corpus)
         return f"{corpus}, held-out people", join([ready.valid, ready.test])
-    other = config.text.of(corpus)
-    source = read_population(other, config.typists, data, watch)
-    if isinstance(source, SplitCorpus) or len(source) == 1:
+    if not isinstance(source, Corpus) or len(source) == 1:
         raise _voiceless(corpus)
     text = everybody(source, lower, watch)
     return f"{corpus}, everybody", packed(
