@@ -105,6 +105,17 @@ def test_what_one_device_says_is_bounded():
     assert sums.overall(said)["perplexity_after"] <= np.exp(sums.WORST) * 1.001
 
 
+@given(st.integers(0, 10_000), st.integers(1, 60))
+def test_whoever_is_alone_in_a_cell_is_counted(seed, people):
+    rows = outcomes(seed, people)
+    said, every = sums.total(rows, seed), [sums.message(rows, k, seed) for k in range(people)]
+    own = [
+        sum(bool((table == getattr(one, name))[getattr(one, name) != 0].all()) for one in every)
+        for name, table in (("by_tokens", said.by_tokens), ("by_baseline", said.by_baseline))
+    ]
+    assert sums.alone(said) == max(own)
+
+
 def test_jackknife_is_that_of_the_groups():
     """Against a loop that leaves one group out at a time, from the rows."""
     rows = outcomes(5, 200)

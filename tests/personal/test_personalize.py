@@ -115,6 +115,9 @@ def test_the_directory(done: Path):
     row = summary["grid"][1]
     assert sums.overall(said)["delta_mean"] == row["delta_mean"]
     assert summary["histograms"]["B 2, L 5"] == sums.histogram(said).tolist()
+    # where a total is over one person it is that person's row, and the page says how often
+    assert summary["alone"] == sums.alone(said) > 0
+    assert f"{summary['alone']} of 23 people are the only ones" in files["report.html"].decode()
 
 
 def test_the_page(done: Path):

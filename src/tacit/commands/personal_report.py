@@ -249,7 +249,9 @@ def page(summary: Mapping[str, Any]) -> str:
             table(margins(s)),
             f"<p>{s['accepted']} people were accepted; {len(s['stored'])} of their models are stored.</p>",
             "<h2>What the server saw</h2>",
-            "<p>Totals of whole numbers: a histogram, and figures by 50 groups of people, in <code>sums.npz</code>. "
-            "Nothing was noised or encrypted in this simulation, so no ε is claimed.</p>",
+            "<p>Totals of whole numbers: a histogram, and figures by 50 groups of people and by slices, in "
+            f"<code>sums.npz</code>. {s['alone']:,} of {s['users']:,} people are the only ones of their group in a "
+            "slice, and a total over one person is that person's row. Nothing was noised or encrypted in this "
+            "simulation, so no ε is claimed.</p>",
         ],
     )

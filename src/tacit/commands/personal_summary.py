@@ -123,5 +123,6 @@ def figures(
         "histograms": {s.name: sums.histogram(found[s]).tolist() for s in grid},
         "slices": {s.name: sums.slices(found[s]) for s in grid},
         "accepted": int(gated.accepted.sum()),
+        "alone": max(sums.alone(said) for said in found.values()),
     }
     return told | {"recommendation": _recommendation(told, strategies.choose(found))}

@@ -1,9 +1,10 @@
-"""What the server learns of personalisation: sums over people, never one person's row (paper 3, section 2).
+"""What the server learns of personalisation: sums over people (paper 3, section 2).
 
 A device that has measured itself says one message of whole numbers: a 1 in a histogram (change of accuracy × tokens
 tuned on × accuracy before) and its figures in one of 50 groups of people, which it drew for itself. Messages are
 trees of arrays that are only ever added, like those of training (`federated.aggregation`); reals are sent in
-fixed point, so a total does not depend on who is added first, and can be summed in secret or noised as it is.
+fixed point, so a total does not depend on who is added first, and can be summed in secret or noised as it is. A sum
+over one person is that person's row: `alone` counts them, and of a hundred people there are many.
 
 From totals come means, shares, histograms (Figure 2), slices (Figure 3), and intervals: leaving out one group of
 people at a time (jackknife) shows how much a figure hangs on who was asked.
@@ -166,6 +167,14 @@ def add(messages: Iterable[Any], start: Any) -> Any:
 def total(of: Outcome, seed: int) -> Message:
     """What the server has when everybody has spoken."""
     return add((message(of, k, seed) for k in range(len(of.ids))), nothing())
+
+
+def alone(said: Message) -> int:
+    """How many people's own figures stand in a total, nobody else of their group being in their slice.
+
+    By tokens or by accuracy before, whichever has more of them.
+    """
+    return max(int(np.sum(table[..., 0] == 1)) for table in (said.by_tokens, said.by_baseline))
 
 
 Figures = dict[str, float]
