@@ -322,3 +322,5 @@ def test_a_relative_corpus_is_kept_by_its_full_path(tmp_path: Path, monkeypatch:
     (tmp_path / "typists").mkdir()
     for given, kept in (("mine.txt", str(tmp_path / "mine.txt")), ("typists", "typists"), ("ptb", "ptb")):
         assert from_anywhere(resolve("fedavg", [f"text.corpus={given}"])).text.corpus == kept
+    words = from_anywhere(resolve("fedavg", ["text.words=mine.txt"])).text.words
+    assert words == str(tmp_path / "mine.txt")

@@ -126,13 +126,13 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
 
 def from_anywhere(config: Config) -> Config:
     """The configuration with its files by their full paths, so that a run can be read from any folder."""
-    corpus, inventory = (
+    corpus, inventory, words = (
         given
         if given in ("", "typists") or not user_path(given).exists()
         else str(user_path(given).resolve())
-        for given in (config.text.corpus, config.text.inventory)
+        for given in (config.text.corpus, config.text.inventory, config.text.words)
     )
-    text = dataclasses.replace(config.text, corpus=corpus, inventory=inventory)
+    text = dataclasses.replace(config.text, corpus=corpus, inventory=inventory, words=words)
     return dataclasses.replace(config, text=text)
 
 

@@ -273,7 +273,7 @@ def test_a_million_typists_are_ready_at_once(monkeypatch: pytest.MonkeyPatch) ->
     assert of_person(again, gathered.names[0]) == of_person(gathered, gathered.names[0])
 
 
-def test_lazy_text_is_the_eager_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lazy_text_is_the_eager_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, everyone = TextConfig(vocabulary=80), TypistsConfig(users=30, messages=6)
     eager = prepare(config, PartitionConfig(), everyone, 0)
     monkeypatch.setattr(module, "LAZY_ABOVE", 29)
@@ -286,6 +286,10 @@ def test_lazy_text_is_the_eager_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(made.offsets, eager.clients.offsets)
     assert np.array_equal(made.owners, eager.clients.owners)
     assert (lazy.test.names, sentences(lazy.test)) == (eager.test.names, sentences(eager.test))
+    eager.vocabulary.save(tmp_path / "words")
+    given = prepare(TextConfig(vocabulary=80, words=str(tmp_path / "words")), PartitionConfig(), everyone, 0)
+    assert given.vocabulary == eager.vocabulary and not isinstance(given.clients, Packed)
+    assert np.array_equal(given.clients.gather(everybody).tokens, eager.clients.tokens)
     with pytest.raises(TacitError, match=r"partition\.kind = 'iid' needs all text in memory"):
         prepare(config, PartitionConfig(kind="iid"), everyone, 0)
 
@@ -343,3 +347,22 @@ def test_text_that_is_scored_is_not_cut(tmp_path: Path) -> None:
         whole_corpus(config, TypistsConfig(), ready.vocabulary),
     ):
         assert set(part.lengths.tolist()) == {8}
+
+
+@pytest.mark.parametrize("people", [1, 10])
+def test_with_a_list_of_words_nothing_of_the_text_is_in_the_vocabulary(tmp_path: Path, people: int) -> None:
+    """Otherwise every word is counted, also those that one person alone has typed."""
+    text = marked(tmp_path / "messages.jsonl", people, messages=150)
+    (tmp_path / "words").write_text("there\nzebra\nhello\n")
+    config = TextConfig(corpus=text, vocabulary=0)
+    counted = prepare(config, PartitionConfig(), TypistsConfig(), seed=0).vocabulary.words
+    assert any("u0m" in word for word in counted)
+    found = prepare(
+        TextConfig(corpus=text, vocabulary=0, words=str(tmp_path / "words")),
+        PartitionConfig(),
+        TypistsConfig(),
+        seed=0,
+    )
+    assert found.vocabulary.words == (*SPECIALS, "there", "zebra", "hello")
+    assert isinstance(found.clients, Packed)
+    assert set(words_of(found.clients, found.vocabulary)) == {"there", "<unk>", "hello"}

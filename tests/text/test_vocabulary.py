@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import TacitError
 from tacit.text.tokens import tokenize
-from tacit.text.vocabulary import BOS, EOS, UNK, Vocabulary, build, load
+from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary, build, listed, load
 
 
 def test_order_is_falling_count_then_alphabet():
@@ -75,6 +75,21 @@ def test_file_round_trip(tmp_path_factory, texts):
     v = build({t: 1 for text in texts for t in tokenize(text)} | {"a": 2}, 0)
     v.save(path)
     assert load(path) == v
+
+
+def test_a_list_of_words_is_taken_in_its_order(tmp_path):
+    path = tmp_path / "counts.tsv"
+    path.write_text("# words, counted\nThe\t9\nolá\t7\n\nthe\t5\n#\t3\n<unk>\t2\na\t2\n", "utf-8")
+    assert listed(path, 0, lower=True).words == (*SPECIALS, "the", "olá", "#", "a")
+    assert listed(path, 5, lower=False).words == (*SPECIALS, "The", "olá")
+    build({"b": 2, "a": 1}, 0).save(path)
+    assert listed(path, 0, lower=True) == load(path)
+    with pytest.raises(
+        TacitError, match=r"text\.vocabulary is 6 but .*counts\.tsv has only 2 distinct words"
+    ):
+        listed(path, 6, lower=True)
+    with pytest.raises(TacitError, match="cannot read this list of words"):
+        listed(tmp_path / "none", 0, lower=True)
 
 
 def test_file_is_a_word_a_line(tmp_path):

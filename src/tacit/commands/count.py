@@ -1,6 +1,6 @@
 """Counting words across devices: what `tacit count` does, and the directory it leaves.
 
-    counts.tsv          word, tab, count, by falling count: what a word-piece inventory is made from
+    counts.tsv          word, tab, count, by falling count: what a word-piece inventory, or a vocabulary, is made from
     convergence.jsonl   one line for each round
     summary.json        the λ that was chosen, Table 1 in numbers, the last state of convergence
     report.html         Figure 3 and Table 1 to look at

@@ -145,7 +145,7 @@ def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
 
 def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
     """What the processes of a job must have in common; the corpus may lie elsewhere on each host."""
-    text = dataclasses.replace(config.text, corpus="", inventory="", fingerprint=ready.fingerprint)
+    text = dataclasses.replace(config.text, corpus="", inventory="", words="", fingerprint=ready.fingerprint)
     parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
     return {
         "versions": f"{__version__} {jax.__version__}".encode(),

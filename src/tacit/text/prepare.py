@@ -4,7 +4,7 @@ Of a corpus that knows its people, some people are kept for validation and as ma
 typists), and of every other person the latest messages are kept apart (held-out text of seen typists).
 A corpus with its own splits keeps them. A corpus of one voice is split by sentences. Validation chooses,
 the test reports; neither is ever trained on, and the vocabulary is taken from training text only (but for
-the FedAtt protocol, which counts all splits).
+the FedAtt protocol, which counts all splits), or from a list of words.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class TextConfig:
     protocol: Literal["plain", "fedatt"] = "plain"  # fedatt: as papers 1 and 2 (see tacit.text.corpus)
     case: Literal["lower", "keep"] = "lower"
     vocabulary: int = number(5000, 0)  # words kept, <s> </s> <unk> counted; 0 keeps them all
+    words: str = ""  # a file of words, the likeliest first, to keep those of; "" counts the training text
     pieces: int = number(0, 0)  # word-pieces in place of words; 0: words. See tacit.text.pieces
     inventory: str = ""  # where pieces come from: counts of words (`tacit count`), or a .model file
     max_words: int = number(30, 0)  # training: a longer message goes on in a new sequence; 0: no limit
@@ -190,10 +191,7 @@ def _prepare_split(
 ) -> Prepared:
     """One voice in three parts: to train on, to choose by and to report."""
     if words is None:
-        found: Counter[str] = Counter()
-        for part in parts if config.protocol == "fedatt" else parts[:1]:
-            found.update(counts(part.text, part.cut(0)))
-        words = _words(found, config)
+        words = _words(config, lambda: _counted(parts if config.protocol == "fedatt" else parts[:1]))
     train, *others = parts
     dealt = _deal(train.cut(config.max_words), split, seed, known_users=False)
     valid, test = (packed(part.text, part.cut(_scored(config)), words) for part in others)
@@ -236,13 +234,13 @@ def _prepare_people(
     if lazy:
         _refuse_lazy(config, split)
         valid, test = valid[:_LAZY_HELD_OUT], test[:_LAZY_HELD_OUT]
-        read = train[: _LAZY_VOCABULARY if words is None else 0]
+        read = train[: _LAZY_VOCABULARY if words is None and not config.words else 0]
     who = np.concatenate([read, valid, test])
     text = numbered(population, who, sizes[who], lower, watch)
     first, count, names = text.owners[: len(read)], kept[read], text.names[: len(read)]
     earlier = cut(text, cells(first, count), count, names, config.max_words)
     if words is None:
-        words = _words(counts(text, earlier), config)
+        words = _words(config, lambda: counts(text, earlier))
     clients: ClientText
     if lazy:
         if isinstance(words, Spelling):
@@ -259,9 +257,20 @@ def _prepare_people(
     return _prepared(words, clients, valid_text, test_text, seen)
 
 
-def _words(counted: Mapping[str, int], config: TextConfig) -> Vocabulary | Spelling:
-    """The vocabulary of the training text, and with `text.pieces` how a piece model reads its words."""
-    words = vocabulary.build(counted, config.vocabulary)
+def _counted(parts: list[_Part]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(counts(part.text, part.cut(0)))
+    return found
+
+
+def _words(config: TextConfig, counted: Callable[[], Mapping[str, int]]) -> Vocabulary | Spelling:
+    """The vocabulary, of a list or of the training text, and with `text.pieces` how a piece model reads its words."""
+    if config.words:
+        file = Path(config.words).expanduser()
+        words = vocabulary.listed(file, config.vocabulary, config.case == "lower")
+    else:
+        words = vocabulary.build(counted(), config.vocabulary)
     if not config.pieces:
         return words
     return Spelling(inventory(Path(config.inventory).expanduser(), config.pieces), words)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.errors import TacitError
+from tacit.text.word_list import words_of
 
 BOS, EOS, UNK = 0, 1, 2
 SPECIALS = ("<s>", "</s>", "<unk>")
@@ -96,6 +97,21 @@ def build(counts: Mapping[str, int], size: int) -> Vocabulary:
                 f"a vocabulary cannot hold {word!r}: words are not empty and have no white space"
             )
     ranked = sorted((word for word in counts if word not in SPECIALS), key=lambda word: (-counts[word], word))
+    return _first(ranked, size, "the text")
+
+
+def listed(path: Path, size: int, lower: bool) -> Vocabulary:
+    """The vocabulary of the first `size` words of a file, one a line, the three specials counted; 0 takes every word.
+
+    What follows a tab is ignored, so that counts, the commonest word first, are such a file; and so is what `save`
+    wrote.
+    """
+    found = words_of(path, "list of words", lambda number, word: word.startswith("# "))
+    ranked = dict.fromkeys(word.lower() if lower else word for word in found)
+    return _first([word for word in ranked if word not in SPECIALS], size, str(path))
+
+
+def _first(ranked: list[str], size: int, where: str) -> Vocabulary:
     most = len(ranked) + len(SPECIALS)
     if size == 0:
         size = most
@@ -105,7 +121,7 @@ def build(counts: Mapping[str, int], size: int) -> Vocabulary:
         )
     if size > most:
         raise TacitError(
-            f"text.vocabulary is {size} but the text has only {len(ranked)} distinct words;"
+            f"text.vocabulary is {size} but {where} has only {len(ranked)} distinct words;"
             f" set it to {most} or less (the three specials are counted), or to 0 for every word"
         )
     return Vocabulary(SPECIALS + tuple(ranked[: size - len(SPECIALS)]))
