@@ -228,6 +228,21 @@ def tune(path: Path, word: str, cache: str = "0.0") -> None:
     )
 
 
+def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
+    monkeypatch.setattr(serve_models, "SENTENCES", 200)
+    assert {"collected", "personal-ana"} <= {
+        shown.id for shown in serve_models.find(run).models
+    }  # kept, so made once
+    started = process.start("serve", run, "--no-open", "--port", 0, "--host", "0.0.0.0")
+    try:
+        address = started.stdout.readline().split()[0]
+        with urllib.request.urlopen(address + "models.json", timeout=10) as answer:
+            assert [m["id"] for m in json.load(answer)["models"]] == ["federated", "untrained"]
+    finally:
+        started.send_signal(2)
+        started.communicate(timeout=30)
+
+
 def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     monkeypatch.setattr(serve_models, "SENTENCES", 200)
     found = {shown.id: shown for shown in serve_models.find(run).models}

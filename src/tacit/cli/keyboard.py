@@ -21,7 +21,11 @@ def serve(
     ],
     port: Annotated[int, typer.Option(help="Port; 0 takes any that is free.")] = 8765,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. Others than this machine's own let other people in.")
+        str,
+        typer.Option(
+            help="Address to listen on. Others than this machine's own let other people in; models that hold what "
+            "people wrote (collected text, personal ones) are then left out."
+        ),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     block: Annotated[
@@ -52,7 +56,7 @@ def serve(
         pass  # a port in use is told before models are made
     start_jax()
     with reading() as watch:
-        models, problems = find(run, data, watch)
+        models, problems = find(run, data, watch, others=not serving.loopback(host))
     with serving.server(serving.site(models, words, problems), host, port) as server:
         address = serving.address(server)
         count = "one model" if len(models) == 1 else f"{len(models)} models"

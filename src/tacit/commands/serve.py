@@ -130,7 +130,7 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
         raise TacitError("--host is empty, which would let everybody in; leave it out, or give an address")
     kind = Server6 if ":" in host else Server
     try:
-        return kind((host, port), _handler(files, _loopback(host)))
+        return kind((host, port), _handler(files, loopback(host)))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             reason, hint = f"port {port} is in use", "choose another with --port, or --port 0 for any"
@@ -193,13 +193,13 @@ def _own(host: str) -> bool:
     >>> _own("localhost:8080"), _own("[::1]:80"), _own("evil.example:8080"), _own("127.0.0.1.evil.example")
     (True, True, False, False)
     """
-    return _loopback(host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0])
+    return loopback(host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0])
 
 
-def _loopback(name: str) -> bool:
+def loopback(name: str) -> bool:
     """Whether a name or address leads to this machine and nowhere else.
 
-    >>> [_loopback(name) for name in ("LOCALHOST", "127.0.0.2", "::1", "0.0.0.0", "", "127.0.0.1.evil.example")]
+    >>> [loopback(name) for name in ("LOCALHOST", "127.0.0.2", "::1", "0.0.0.0", "", "127.0.0.1.evil.example")]
     [True, True, True, False, False, False]
     """
     try:

@@ -7,7 +7,8 @@
     personal     the network tuned on one person's text (RUN/personal), on the federated model's n-grams
 
 A missing one is made once and kept under RUN/keyboard, with the sha256 of what it was made of; when that changes it is
-made again. What cannot be made (no supplement, text that is nowhere in one place) is left out.
+made again. What cannot be made (no supplement, text that is nowhere in one place) is left out; and where others can
+load models, so are `collected` and `personal`, which hold what people wrote.
 """
 
 from __future__ import annotations
@@ -55,10 +56,14 @@ class Made(NamedTuple):
     make: Callable[[Path], bool]  # writes a compact file; False where it cannot be made
     of: tuple[Path, ...] = ()  # files that it is made of, beside the run's network and its n-grams
     by: str = ""  # and what else decides how
+    own: bool = False  # whether it holds what people wrote: not for others
 
 
-def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
-    """The models of a run directory, the federated one first; of a compact file, itself."""
+def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bool = False) -> Found:
+    """The models of a run directory, the federated one first; of a compact file, itself.
+
+    `others`: whether they are shown to other people, too.
+    """
     if load.is_model_file(path):
         if not load.is_compact(path):
             what = "an 8-bit network" if is_network8(path) else "no compact n-gram file"
@@ -84,7 +89,7 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody) -> Found:
     mode = runs.read_config(path).training.mode
     about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
     found = Found([Shown("federated", "After training", about, small.read_bytes())], problems)
-    every = _others(path, stored, data, figures)
+    every = [made for made in _others(path, stored, data, figures) if not (others and made.own)]
     for i, wanted in enumerate(every):
         watch(f"making a model for the page: {wanted.title}", i / len(every))
         try:
@@ -211,6 +216,7 @@ def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dic
                 "the clients' own text in one place, a yardstick"
                 + figures.get("Kneser-Ney, collected text", ""),
                 _collected(path, stored, data),
+                own=True,
             ),
         ]
     people = sorted((path / "personal" / "models").glob("*.safetensors"))[:PEOPLE]
@@ -218,7 +224,7 @@ def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dic
         name = unquote(file.stem)
         about = "the network tuned on this person's text, on the same n-grams"
         make = _personal(path, name, stored)
-        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, make, (file,)))
+        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, make, (file,), own=True))
     return found
 
 
