@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from tacit import runs
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Scores
 from tacit.federated.server import ServerState
-from tacit.files import load_tree
+from tacit.files import load_tree, save_tree
 from tacit.runs import directory, training
 from tacit.text.packed import pack
 
@@ -52,6 +53,14 @@ def test_a_run_directory_holds_what_it_says(trained: Trained) -> None:
     found, given = runs.read_config(trained.path), configured(trained.corpus)
     assert re.fullmatch("[0-9a-f]{16}", found.text.fingerprint)
     assert directory.marked(found, "") == given
+
+
+def test_a_checkpoint_from_before_they_said_their_words_is_read(tmp_path: Path, trained: Trained) -> None:
+    old = shutil.copytree(trained.path, tmp_path / "run")
+    params = runs.load(trained.path).params
+    facts = load_tree(old / directory.BEST, params)[1]
+    save_tree(old / directory.BEST, params, {k: v for k, v in facts.items() if k != "words"})
+    assert runs.load(old).vocabulary == runs.load(trained.path).vocabulary
 
 
 def test_metrics_are_one_line_a_round_and_timings_are_apart(trained: Trained) -> None:

@@ -184,9 +184,12 @@ def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
 
 
 def _checkpoint(path: Path, name: str, like: Any) -> tuple[Any, dict[str, str]]:
-    """A checkpoint with its facts; it must be of the words that lie beside it, whose ids it was trained with."""
+    """A checkpoint with its facts; it must be of the words that lie beside it, whose ids it was trained with.
+
+    One that was written before checkpoints said their words is taken as it is.
+    """
     tree, facts = load_tree(path / name, like)
-    if facts.get("words") != _mark(path):
+    if "words" in facts and facts["words"] != _mark(path):
         raise TacitError(
             f"{path / WORDS}: these are not the words that {name} was trained with; restore it, or train again"
         )
