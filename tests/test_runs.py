@@ -63,6 +63,17 @@ def test_a_checkpoint_from_before_they_said_their_words_is_read(tmp_path: Path, 
     assert runs.load(old).vocabulary == runs.load(trained.path).vocabulary
 
 
+def test_what_a_run_has_learned_is_read_without_the_rule_that_taught_it(
+    tmp_path: Path, tacit: Commands, trained: Trained
+) -> None:
+    theirs = shutil.copytree(trained.path, tmp_path / "run")
+    config = (theirs / "config.toml").read_text("utf-8")
+    (theirs / "config.toml").write_text(config.replace('rule = "mean"', 'rule = "theirs"'))
+    assert tacit.json("evaluate", theirs) == tacit.json("evaluate", trained.path)
+    command = ["train", "fedavg", "--out", theirs, "--resume", *sets("aggregation.rule=theirs")]
+    tacit(*command).refused("aggregation.rule = 'theirs' is not known")
+
+
 def test_metrics_are_one_line_a_round_and_timings_are_apart(trained: Trained) -> None:
     metrics, timings = lines(trained.path / "metrics.jsonl"), lines(trained.path / "timings.jsonl")
     assert [m["round"] for m in metrics] == [t["round"] for t in timings] == list(range(1, ROUNDS + 1))

@@ -121,7 +121,9 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     tables = read_tables(source)
     for assignment in assignments:
         set_key(tables, assignment)
-    return from_tables(tables)
+    config = from_tables(tables)
+    aggregation(config.aggregation, config.sampling.scheme)  # refuses what it does not know
+    return config
 
 
 def from_anywhere(config: Config) -> Config:
@@ -137,7 +139,10 @@ def from_anywhere(config: Config) -> Config:
 
 
 def from_tables(tables: Mapping[str, Any]) -> Config:
-    """A configuration from nested tables, checked key by key and then as a whole."""
+    """A configuration from nested tables, checked key by key and then as a whole.
+
+    Whether there is such a rule is not asked: what a run has learned can be read without the rule that taught it.
+    """
     named = tables.get("model")
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
         rest = {k: v for k, v in named.items() if k != "architecture"}
@@ -148,7 +153,6 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
     config: Config = build(Config, tables)
     check(config.model)
     _refuse_what_does_nothing(config)
-    aggregation(config.aggregation, config.sampling.scheme)  # refuses what it does not know
     return config
 
 
