@@ -13,7 +13,8 @@ import pytest
 import tacit.federated.aggregation as room
 from tacit import runs
 from tacit.config import resolve
-from tacit.federated.aggregation import AggregationConfig, aggregation, total
+from tacit.errors import TacitError
+from tacit.federated.aggregation import AggregationConfig, aggregation, rules, total
 from tacit.files import read_lines
 
 CODE = re.search(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)[1]  # type: ignore[index]
@@ -22,13 +23,36 @@ CODE = re.search(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-
 @pytest.fixture
 def with_rule(tmp_path, monkeypatch):
     (tmp_path / "normalised.py").write_text(CODE)
-    monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
-    yield
-    sys.modules.pop("tacit.federated.aggregation.normalised", None)
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "normalised.py"))
 
 
 def test_the_example_is_about_twenty_lines():
     assert len([line for line in CODE.splitlines() if line.strip()]) <= 20
+
+
+def test_in_the_package_it_is_found_by_itself(tmp_path, monkeypatch):
+    (tmp_path / "normalised.py").write_text(CODE)
+    monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
+    assert "normalised" in rules()
+    sys.modules.pop("tacit.federated.aggregation.normalised", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("none.py", None, "none.py is no .py file"),
+        ("text.txt", CODE, "text.txt is no .py file"),
+        ("empty.py", "", "empty.py declares no RULES"),
+        ("torn.py", "def f(", "torn.py: SyntaxError"),
+        ("other.py", CODE, "aggregation.rule = 'normalized' is not known .*TACIT_RULES.*'normalised'"),
+    ],
+)
+def test_a_file_that_holds_no_such_rule(tmp_path, monkeypatch, name, content, named):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / name))
+    with pytest.raises(TacitError, match=named):
+        resolve("fedavg", ["aggregation.rule=normalized"])
 
 
 @pytest.mark.usefixtures("with_rule")

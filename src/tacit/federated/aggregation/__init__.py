@@ -8,15 +8,20 @@ Softmax weights need e^s, which overflows. A message may therefore hold `Peaked`
 still to be multiplied by e^peak. `total` adds them like log-sum-exp, by a running maximum; everything else
 is plainly added. A rule whose message has no `Peaked` part is a plain sum and can be added under masks.
 
-To add a rule, add a module here that declares it in its `RULES`; nothing else has to change
-(CONTRIBUTING.md shows one of 20 lines).
+To add a rule, add a module here that declares it in its `RULES`, or name a file of one's own in TACIT_RULES;
+nothing else has to change (CONTRIBUTING.md shows one of 20 lines).
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import pkgutil
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 
 from tacit.errors import TacitError, nearest
 from tacit.federated.aggregation.mean import absent_keep, rescaled
@@ -25,13 +30,30 @@ from tacit.federated.aggregation.sums import Aggregation, Message, Peaked, is_pl
 
 
 def rules() -> dict[str, Callable[[AggregationConfig], Aggregation]]:
-    """Every rule by name: what the modules of this package declare.
+    """Every rule by name: what the modules of this package declare, and the files that TACIT_RULES names.
 
     >>> sorted(rules())
     ['attentive', 'attentive-loss', 'mean']
     """
     modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    modules += [_file(Path(name)) for name in os.environ.get("TACIT_RULES", "").split(os.pathsep) if name]
     return {name: rule for module in modules for name, rule in getattr(module, "RULES", {}).items()}
+
+
+@cache
+def _file(path: Path) -> ModuleType:
+    """Rules from a file that lies anywhere."""
+    spec = importlib.util.spec_from_file_location(f"tacit_rules_{path.stem}", path)
+    if path.suffix != ".py" or not path.is_file() or spec is None or spec.loader is None:
+        raise TacitError(f"TACIT_RULES: {path} is no .py file; name files that declare RULES")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise TacitError(f"TACIT_RULES: {path}: {type(error).__name__}: {error}") from error
+    if not getattr(module, "RULES", None):
+        raise TacitError(f"TACIT_RULES: {path} declares no RULES; CONTRIBUTING.md shows how")
+    return module
 
 
 def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregation:
@@ -42,7 +64,10 @@ def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregati
     """
     known = rules()
     if config.rule not in known:
-        raise TacitError(f"aggregation.rule = '{config.rule}' is not known{nearest(config.rule, known)}")
+        raise TacitError(
+            f"aggregation.rule = '{config.rule}' is not known (TACIT_RULES names the files of your own)"
+            f"{nearest(config.rule, known)}"
+        )
     if scheme != "uniform" and config.rule != "mean":
         raise TacitError(
             f"sampling.scheme = '{scheme}' is a way of averaging: it needs aggregation.rule = 'mean', "
