@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -14,10 +15,15 @@ import tacit.federated.aggregation as room
 from tacit import runs
 from tacit.config import resolve
 from tacit.errors import TacitError
+from tacit.federated import rounds
 from tacit.federated.aggregation import AggregationConfig, aggregation, rules, total
+from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.rounds import Algorithm
+from tacit.federated.sampling import SamplingConfig
+from tacit.federated.server import ServerConfig
 from tacit.files import read_lines
 
-CODE = re.search(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)[1]  # type: ignore[index]
+CODE, FEDNOVA = re.findall(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
 
 
 @pytest.fixture
@@ -75,3 +81,30 @@ def test_a_run_trains_with_it(tmp_path):
     losses = [line["loss"] for line in read_lines(tmp_path / "run" / "metrics.jsonl")]
     assert losses[-1] < losses[0]
     assert summary["test"]["perplexity"] < 80
+
+
+@pytest.mark.parametrize("executor", ["map", "vmap", "slow"])
+def test_fednova_counts_steps(executor):
+    """One step of rate 1 on ½(w − x)² goes to x; the clients make 1, 2 and 3 of them, the later ones in vain."""
+    made: dict[str, Any] = {}
+    exec(CODE.split("def ")[0] + FEDNOVA, made)
+    steps, weight = np.array([1, 2, 3], np.int32), np.array([2.0, 1.0, 1.0], np.float32)
+    x = np.repeat(np.array([[1.0, 0.0], [0.0, 4.0], [6.0, 6.0]], np.float32)[:, None], 3, axis=1)
+    everybody = np.ones(3, bool)
+    batches = (x, np.ones((3, 3, 1), np.int32))
+    people = Cohort(np.arange(3, dtype=np.int32), batches, steps, weight, np.ones(3, np.float32), everybody)
+
+    def bowl(w, batch, key):
+        return 0.5 * ((w["w"] - batch[0]) ** 2).sum(), np.int32(1)
+
+    algorithm = Algorithm(ClientConfig(lr=1.0), AggregationConfig(), ServerConfig(), SamplingConfig())
+    rule = made["fednova"]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "aggregation", lambda config, scheme: rule)
+        trainer = rounds.federation(
+            lambda key: {"w": np.zeros(2, np.float32)}, bowl, algorithm, lambda t: people, 0, 1, executor
+        )
+        state, _ = trainer.round(trainer.init(jax.random.key(0)), 0)
+    share, moved = weight / weight.sum(), x[:, 0]
+    expected = (share * steps).sum() * (share[:, None] * moved / steps[:, None]).sum(0)
+    np.testing.assert_allclose(state.params["w"], expected, rtol=1e-6)

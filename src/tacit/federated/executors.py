@@ -56,7 +56,7 @@ def client_message(rule: Aggregation, noise: float) -> Callable[..., tuple[Messa
             drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), update)
             update = trees.add(update, trees.scale(noise, drawn))
         report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
-        return rule.message(params, update, weight), report
+        return rule.say(params, update, weight, trained.steps), report
 
     return say
 

@@ -65,7 +65,8 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
                 delta = trees.add(delta, trees.scale(noise, drawn))
             norm = trees.norm(delta)
             report = Report(jnp.float32(losses), jnp.int32(steps), jnp.int32(words), jnp.int32(1), norm)
-            said.append((rule.message(params, delta, jnp.float32(cohort.weight[c])), report))
+            message = rule.say(params, delta, jnp.float32(cohort.weight[c]), report.steps)
+            said.append((message, report))
         if not said:
             raise ValueError("nobody of the cohort reported")
         return total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *said))

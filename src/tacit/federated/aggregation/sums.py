@@ -17,8 +17,13 @@ Message = Any  # a tree of arrays and `Peaked` parts
 class Aggregation(NamedTuple):
     """A rule: what one client says, and the pseudo-gradient from the sum of what all said."""
 
-    message: Callable[[Params, Params, Array], Message]  # (w_t, update w_k − w_t, weight)
+    message: Callable[..., Message]  # (w_t, update w_k − w_t, weight), and the client's steps where asked
     combine: Callable[[Params, Message], Params]  # (w_t, sum of messages) → pseudo-gradient
+    with_steps: bool = False  # whether `message` is also told how many steps the client made
+
+    def say(self, params: Params, update: Params, weight: Array, steps: Array) -> Message:
+        """What a client says that made so many steps."""
+        return self.message(params, update, weight, *((steps,) if self.with_steps else ()))
 
 
 class Peaked(NamedTuple):
