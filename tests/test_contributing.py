@@ -15,6 +15,9 @@ import tacit.federated.aggregation as room
 from tacit import runs
 from tacit.config import resolve
 from tacit.errors import TacitError
+from tacit.experiments.entry import find
+from tacit.experiments.kinds.text import config_of
+from tacit.experiments.runner import Place
 from tacit.federated import rounds
 from tacit.federated.aggregation import AggregationConfig, aggregation, rules, total
 from tacit.federated.local import ClientConfig, Cohort
@@ -108,3 +111,11 @@ def test_fednova_counts_steps(executor):
     share, moved = weight / weight.sum(), x[:, 0]
     expected = (share * steps).sum() * (share[:, None] * moved / steps[:, None]).sum(0)
     np.testing.assert_allclose(state.params["w"], expected, rtol=1e-6)
+
+
+def test_the_sweep_is_one(tmp_path):
+    (sweep,) = re.findall(r"```toml\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+    (tmp_path / "rates.toml").write_text(sweep)
+    entry = find(str(tmp_path / "rates.toml"))
+    rates = [config_of(row.settings, 3, Place(None, tmp_path)).server.lr for row in entry.rows]
+    assert rates == [0.01, 0.05, 0.1] and entry.kind == "text" and entry.seeds == 3

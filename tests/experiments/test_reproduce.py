@@ -5,11 +5,13 @@ A few quick runs are made here; `make test-experiments` makes all of them (TACIT
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from commands import write_corpus
 from tacit.experiments import page
 from tacit.experiments.entry import Plot, find, names
 
@@ -68,6 +70,69 @@ def test_what_is_wrong_is_one_line(tacit, tmp_path, monkeypatch, arguments, name
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TACIT_DATA", str(tmp_path))
     tacit("reproduce", *arguments).refused(*named)
+
+
+OWN = """
+[settings]
+preset = "fedadam"
+"text.corpus" = "messages.jsonl"
+"text.vocabulary" = 20
+"model.embedding" = 8
+"model.hidden" = 8
+"sampling.clients" = 3
+"training.rounds" = 1
+
+[[grid]]
+label = "server {server.lr}"
+"server.lr" = [0.01, 0.1]
+
+[[metrics]]
+name = "perplexity"
+label = "test perplexity"
+"""
+
+
+def test_an_entry_of_ones_own(tacit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_corpus(tmp_path / "messages.jsonl")
+    (tmp_path / "mine.toml").write_text(OWN)
+    found = tacit.json("reproduce", "mine.toml", "--seeds", 2, "--out", "out")
+    assert [row["label"] for row in found["rows"]] == ["server 0.01", "server 0.1"]
+    assert [len(row["values"]["perplexity"]) for row in found["rows"]] == [2, 2]
+    assert json.loads((tmp_path / "out/mine.json").read_text("utf-8")) == found
+    assert "test perplexity" in tacit.ok("reproduce", tmp_path / "mine.toml", "--seeds", 2, "--out", "out")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("", "", ["nowhere.toml", "No such file"]),
+        ("[[grid]]", "[grid]", ["mine", "'grid'", "[[grid]]"]),
+        ("[settings]", "seeds = 0\n[settings]", ["mine", "seeds = 0"]),
+        ("{server.lr}", "{lr}", ["labels of rows must differ"]),
+        ('"test perplexity"', '"p"\nform = "{:q}"', ["mine", "perplexity", "form"]),
+        ('"test perplexity"', "3", ["mine", "perplexity", "label"]),
+        ('preset = "fedadam"\n"text.corpus" = "messages.jsonl"', "", ["need a preset", "tacit presets"]),
+        ("[[metrics]]", "[[metric]]", ["unknown key 'metric'", "'metrics'"]),
+    ],
+)
+def test_what_is_wrong_with_an_entry_of_ones_own(tacit, tmp_path, old, new, named):
+    (tmp_path / "mine.toml").write_text(OWN.replace(old, new))
+    tacit("reproduce", tmp_path / ("mine.toml" if old else "nowhere.toml"), "--out", tmp_path).refused(*named)
+
+
+def test_the_name_of_a_built_in_entry_is_taken(tacit, tmp_path):
+    (tmp_path / "spam.toml").write_text(OWN)
+    tacit("reproduce", tmp_path / "spam.toml", "--out", tmp_path).refused("spam.toml", "another name")
+
+
+def test_a_metric_that_nothing_measures_is_named(tacit, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'kind = "quadratic"\nseeds = 1\n[settings]\nrounds = 3\nsteps = 1\nlr = 0.1\n[[rows]]\nlabel = "one"\n'
+        '[[metrics]]\nname = "ww"\nlabel = "w"\n'
+    )
+    said = tacit.ok("reproduce", tmp_path / "mine.toml", "--out", tmp_path)
+    assert "not measured: ww; there are:" in said
 
 
 def test_the_page_is_what_the_results_say():

@@ -26,7 +26,9 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="list|report|NAME…", help="What to do, or which tables and figures."),
+        typer.Argument(
+            metavar="list|report|NAME…|FILE.toml…", help="What to do, or which tables and figures."
+        ),
     ],
     quick: Annotated[
         bool, typer.Option("--quick", help="A scaled-down version of a few seconds; needs no data.")
@@ -59,6 +61,8 @@ def reproduce(
       tacit reproduce mnist-cnn-computation --quick
 
       tacit reproduce table-2 --only ptb --minutes 30 --data ~/data
+
+      tacit reproduce my-sweep.toml --seeds 5 --json
 
       tacit reproduce report
     """
@@ -100,9 +104,13 @@ def reproduce(
     for entry, found in zip([e.quickly() if quick else e for e in chosen], results, strict=True):
         title = f"{entry.title}: scaled down" if quick else entry.title
         print_table(page.comparison(entry, {row["label"]: row for row in found["rows"]}), title=title)
+        values = {name for row in found["rows"] for name in row["values"]}
+        if values and (never := [m.name for m in entry.metrics if m.name not in values]):
+            typer.echo(f"not measured: {', '.join(never)}; there are: {', '.join(sorted(values))}")
         if quick:
             smaller = ", ".join(f"{k} {v}" for k, v in entry.quick.get("settings", {}).items())
-            typer.echo(f"only to see it run; the figures mean nothing. All rows with {smaller}.\n")
+            rows = f" All rows with {smaller}." if smaller else ""
+            typer.echo(f"only to see it run; the figures mean nothing.{rows}\n")
             continue
         missing = len(entry.rows) - len(found["rows"])
         typer.echo(f"{missing} of {len(entry.rows)} rows are not measured yet\n" if missing else "")

@@ -12,6 +12,9 @@
     [quick]                         which rows, and smaller settings, for a run of a few seconds; `like` names some
                                     that entries share (quick.toml)
 
+`tacit reproduce FILE.toml` measures an entry of one's own: it needs rows (or a grid) and metrics, `kind` is "text"
+unless it says otherwise, and the rest may be left out.
+
 Every key is known; a misspelt one is an error that names the file. Of settings, those of quick win over those of the
 row, these over those of a choice, and these over the common ones.
 """
@@ -25,6 +28,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from tacit.errors import TacitError, nearest
@@ -168,25 +172,43 @@ def entries() -> list[Entry]:
 
 
 def find(name: str) -> Entry:
-    """The entry of that name.
+    """The entry of that name, or of one's own file.
 
     >>> find("quadratic").paper
     5
     """
+    if name.endswith(".toml"):
+        return _own(Path(name))
     if name not in names():
-        raise TacitError(f"no experiment '{name}'{nearest(name, names())}")
+        raise TacitError(f"no experiment '{name}'{nearest(name, names())}; or give a .toml file of your own")
     text = resources.files("tacit.experiments").joinpath("entries", f"{name}.toml").read_text("utf-8")
     return parse(name, text)
 
 
-def parse(name: str, text: str) -> Entry:
-    """An entry from the text of its file."""
+def _own(path: Path) -> Entry:
+    """An entry from a file outside the package."""
+    if path.stem in names():
+        raise TacitError(f"{path}: '{path.stem}' is an experiment of Tacit's own; give the file another name")
     try:
-        tables = tomllib.loads(text)
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TacitError(f"cannot read the experiment {path}: {error}") from None
+    unsaid = {"title": path.stem, "paper": 0, "where": path.stem, "kind": "text", "about": "", "takes": ""}
+    return parse(path.stem, text, unsaid)
+
+
+def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entry:
+    """An entry from the text of its file; `unsaid` is what its file may leave out."""
+    try:
+        tables = {**(unsaid or {}), **tomllib.loads(text)}
     except tomllib.TOMLDecodeError as error:
         raise TacitError(f"experiment '{name}' is not valid TOML: {error}") from None
     for key in tables.keys() - _KEYS:
         raise TacitError(f"experiment '{name}': unknown key '{key}'{nearest(key, _KEYS)}")
+    for key in ("rows", "grid", "metrics", "claims", "plot"):
+        many = tables.get(key, [])
+        if not isinstance(many, list) or not all(isinstance(one, dict) for one in many):
+            raise TacitError(f"experiment '{name}': '{key}' must be tables; write [[{key}]] above each")
     try:
         rows = _rows(tables)
         found = Entry(
@@ -246,6 +268,10 @@ def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
     labels = [row.label for row in entry.rows]
     if len(set(labels)) != len(labels) or not labels:
         raise TacitError(f"experiment '{entry.name}': labels of rows must differ, and there must be one")
+    if not isinstance(entry.seeds, int) or entry.seeds < 1:
+        raise TacitError(
+            f"experiment '{entry.name}': seeds = {entry.seeds!r} must be a whole number, at least 1"
+        )
     known = {m.name for m in entry.metrics}
     for claim in entry.claims:
         bounded = bool(claim.row) and (claim.at_most, claim.at_least) != (None, None)
@@ -257,6 +283,13 @@ def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
     for metric in entry.metrics:
         if metric.better not in ("low", "high"):
             raise TacitError(f"experiment '{entry.name}': {metric.name}: better is 'low' or 'high'")
+        try:
+            metric.form.format(1.0)
+            "".join((metric.name, metric.label))
+        except (TypeError, ValueError, LookupError, AttributeError):
+            raise TacitError(
+                f"experiment '{entry.name}': {metric.name}: name and label are texts, and form is one like '{{:.2f}}'"
+            ) from None
     claimed = [label for c in entry.claims for label in c.labels]
     drawn = [label for p in entry.plots for label in p.rows]
     published = [label for by in tables.get("published", {}).values() for label in by]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tacit import runs
@@ -28,12 +29,14 @@ OWN = ("preset", "target", "target_top1", "transposed", "stand_in")
 def config_of(settings: Settings, seed: int, place: Place) -> Config:
     """The configuration of a row; a known corpus is looked for before anything else is done."""
     corpus = settings.get("text.corpus", "typists")
-    if corpus != "typists" and "/" not in corpus:
+    if corpus != "typists" and "/" not in corpus and not Path(corpus).is_file():
         locate(corpus, place.data)
     return _resolved(settings, seed)
 
 
 def _resolved(settings: Settings, seed: int) -> Config:
+    if "preset" not in settings:
+        raise TacitError("settings of kind 'text' need a preset; see `tacit presets`")
     given = {k: v for k, v in settings.items() if k not in OWN} | {"seed": seed}
     return resolve(settings["preset"], [f"{k}={json.dumps(v)}" for k, v in given.items()])
 
