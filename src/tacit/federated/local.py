@@ -1,6 +1,7 @@
 """Local training: what one client does with its own text in a round (Algorithm 2 of paper 1).
 
-    z ← β z + ∇L(w) + μ (w − w_t)        clipped to a norm where asked
+    g ← ∇L(w) + μ (w − w_t)              clipped to a norm where asked
+    z ← β z + g
     w ← w − η z                          for E epochs over batches of B sentences
 
 The optimiser's state is fresh for each client and round. μ is FedProx's. Everything is a pure function

@@ -2,7 +2,8 @@
 
 FedAvg is SGD with rate 1 on the mean pseudo-gradient; Gboard adds Nesterov momentum; FedAdam, FedYogi
 and FedAdagrad are optax's adam, yogi and adagrad. Paper 5's Algorithm 3 subtracts the averaged *update*,
-which climbs; the pseudo-gradient here is w_t − w_k, so that subtracting descends.
+which climbs; the pseudo-gradient here is w_t − w_k, so that subtracting descends. Moments begin at zero and their bias
+is corrected, as there; Reddi et al. begin at τ² and correct nothing.
 """
 
 from __future__ import annotations
