@@ -191,6 +191,12 @@ def test_a_cohort_larger_than_the_population(tmp_path: Path, tacit: Commands) ->
     tacit.ok(*command(tmp_path / "run", corpus, "training.rounds=1"))
 
 
+def test_noise_that_drowns_everything(tmp_path: Path, tacit: Commands) -> None:
+    corpus = write_corpus(tmp_path / "m.jsonl")
+    said = tacit(*command(tmp_path / "run", corpus, "aggregation.noise=1e30"))
+    assert "aggregation.noise" in said.err.splitlines()[-1] and said.code == 2
+
+
 def test_a_corpus_of_one_user_is_split_by_message(tmp_path: Path, tacit: Commands) -> None:
     solo = people(tmp_path / "solo.jsonl", {"a": [f"hello you {i % 13} there now" for i in range(96)]})
     tacit.ok(
@@ -384,6 +390,7 @@ def test_places_that_cannot_be_written(tmp_path: Path, tacit: Commands, trained:
     tacit(*command(tmp_path / ("x" * 300), trained.corpus)).refused("xxx", "name too long")
     tacit("compare", trained.path, "--out", tmp_path / "no/where.html").refused("where.html", "cannot write")
     tacit("compare", trained.path, "--out", tmp_path).refused(str(tmp_path), "cannot write")
+    tacit("compare", trained.path, "--out", "").refused("cannot write .", "--out")
     assert tree(tmp_path) == {"file": b"in the way"}
 
 

@@ -61,7 +61,7 @@ def test_defaults_and_values():
         ({"slope": -1e39}, r"slope = -1e\+39 must be at most"),
         ({"seed": 2**31}, r"seed = 2147483648 must be at most 2147483647"),
         ({"seed": 10**400}, r"seed = a number of many digits must be at most 2147483647"),
-        ({"client": {"epochs": -(10**400)}}, r"client\.epochs = .* must be finite, at least 1"),
+        ({"client": {"epochs": -(10**400)}}, r"client\.epochs = .* must be at least 1$"),
         ({"client": {"tied": 1}}, r"client\.tied = 1 must be true or false"),
         ({"client": {"kind": "gruu"}}, r"client\.kind = 'gruu' is not known.*did you mean 'gru'"),
         ({"client": {"kind": ["gru"]}}, r"client\.kind = \['gru'\] is not known"),

@@ -41,6 +41,8 @@ _FORMAT = "tacit checkpoint 1"
 
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Write a file so that a reader, or a power cut, finds the old one or the new one, never half of one."""
+    if not path.name:
+        raise TacitError(f"cannot write {path}: it is a directory; choose another --out")
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")  # another process may write it, too
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:

@@ -46,7 +46,8 @@ def _value(value: Any, kind: Any, key: str, limits: Mapping[str, Any]) -> Any:
         largest = _WHOLE if kind is int else _FLOAT
         if not least <= value <= most or (kind is float and math.isinf(value)):  # also refuses NaN
             low, high = (str(x) if isinstance(x, int) else f"{x:g}" for x in (least, most))
-            span = f"finite, at least {low}" if most == math.inf else f"between {low} and {high}"
+            finite = "finite, " if kind is float else ""
+            span = f"{finite}at least {low}" if most == math.inf else f"between {low} and {high}"
             raise TacitError(f"{key} = {_short(value)} must be {span}")
         if abs(value) > largest:
             raise TacitError(f"{key} = {_short(value)} must be at most {largest}")

@@ -118,7 +118,8 @@ def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
             record |= {f"valid_{k}": measured[k] for k in _MEASURED}
             record |= {f"valid_{k}": v for k, v in extra.items()}
             if not math.isfinite(measured["perplexity"]):
-                rates = "central.lr" if config.mode == "central" else "client.lr or server.lr"
+                noise = " or aggregation.noise" if run.config.aggregation.noise else ""
+                rates = "central.lr" if config.mode == "central" else f"client.lr or server.lr{noise}"
                 raise TacitError(
                     f"round {done}: validation perplexity is not finite, training has diverged; lower {rates}; "
                     "the last good checkpoint is kept"
