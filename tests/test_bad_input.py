@@ -140,6 +140,11 @@ def folder(name: str) -> Make:
         (raw("binary", bytes(range(256))), ["binary", "UTF-8"]),
         (raw("short.txt.gz", b"\x1f\x8b\x08\0"), ["short.txt.gz", "gzip"]),
         (raw("broken.jsonl", b'{"user": "a", "text": "ok"}\n{"user": '), ["broken.jsonl, line 2", "JSON"]),
+        (
+            raw("people.txt", b'{"user": "a", "text": "ok"}\n'),
+            ["people.txt", "JSON lines", "rename it to .jsonl"],
+        ),
+        (raw("people.csv", b"user,text\nana,ok\n"), ["people.csv", ".csv is not read", ".jsonl"]),
         (raw("list.jsonl", b"[1]\n"), ["list.jsonl, line 1", '"user"']),
         (raw("keys.jsonl", b'{"usr": "a", "text": "ok"}\n'), ["keys.jsonl, line 1", '"user" is missing']),
         (

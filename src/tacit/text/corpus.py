@@ -193,7 +193,19 @@ def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus |
                 f"{path}: the {protocol} protocol is for plain text; leave text.protocol at 'plain'"
             )
         return _read(path, name, json_records, '; give lines like {"user": "ana", "text": "hello"}', watch)
+    _refuse_people(path)
     return _read_text(path, name, protocol, kind == ".tokens", watch)
+
+
+def _refuse_people(path: Path) -> None:
+    """A file with people in it that would be read as one voice, their names as words, is a mistake."""
+    if _kind(path) == ".csv":
+        raise TacitError(
+            f'{path}: .csv is not read; write lines like {{"user": "ana", "text": "hello"}} to a .jsonl'
+        )
+    line = first_line(path)
+    if line.lstrip().startswith("{") and '"user"' in line and '"text"' in line:
+        raise TacitError(f"{path}: these are JSON lines, and its name says plain text; rename it to .jsonl")
 
 
 def is_messages(path: Path) -> bool:
