@@ -399,6 +399,20 @@ def test_places_that_cannot_be_written(tmp_path: Path, tacit: Commands, trained:
     assert tree(tmp_path) == {"file": b"in the way"}
 
 
+def test_a_file_of_another_kind_is_not_written_over(
+    tmp_path: Path, tacit: Commands, trained: Trained
+) -> None:
+    run = shutil.copytree(trained.path, tmp_path / "run")
+    before = tree(run)
+    for name in ("config.toml", "vocabulary.txt", "summary.json"):
+        for command_ in ("compare", "export"):
+            tacit(command_, run, "--out", run / name).refused(name, "choose another --out")
+    assert tree(run) == before
+    for _ in range(2):  # its own kind is
+        found = tacit.json("compare", run, "--out", tmp_path / "page.html")
+    assert "test" in found["run"] and (tmp_path / "page.html").is_file()
+
+
 def test_a_read_only_directory(small_disk: Path, tacit: Commands, trained: Trained) -> None:
     (small_disk / "empty").mkdir()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)

@@ -101,6 +101,12 @@ def holds_nothing(out: Path) -> bool:
     return out.is_dir() and all(p.suffix == ".part" or p.name.startswith(".part-") for p in out.iterdir())
 
 
+def check_file(out: Path, suffix: str) -> None:
+    """A file that is there may be written again, but not one of another kind: that is somebody's, or a run's."""
+    if out.is_file() and out.suffix != suffix:
+        raise TacitError(f"{out} is there and is no {suffix} file; choose another --out")
+
+
 def check_place(out: Path) -> None:
     """Whether a directory can be made there, or written: better known before the work is done."""
     above = next(p for p in (out, *out.absolute().parents) if p.exists())

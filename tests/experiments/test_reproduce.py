@@ -63,6 +63,7 @@ def test_a_full_run_leaves_a_file_that_list_and_report_know(tacit, tmp_path):
         (["quadratic", "--quick", "--only", "E 1"], ["--only", "--quick"]),
         (["quadratic", "--quick", "--minutes", "3"], ["--minutes", "--quick"]),
         (["quadratic", "--seeds", "0"], ["--seeds"]),
+        (["quadratic", "--minutes", "nan"], ["--minutes nan"]),
         (["report", "--docs", "nowhere"], ["nowhere", "--docs"]),
     ],
 )

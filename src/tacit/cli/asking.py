@@ -109,7 +109,9 @@ def evaluate(
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories.")],
-    out: Annotated[Path, typer.Option(help="Where the plots go.")] = Path("compare.html"),
+    out: Annotated[
+        Path | None, typer.Option(help="Where the plots go (default: compare.html; with --json nowhere).")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs: a table here, and a page with plots.
@@ -119,17 +121,21 @@ def compare(
       tacit compare runs/fedavg runs/fedatt --out compare.html
     """
     from tacit import report
+    from tacit.files import check_file
     from tacit.runs import read_config
 
+    page = out or Path("compare.html")
+    check_file(page, ".html")
     names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
     entries = [report.entry_of(run, name) for run, name in zip(runs, names, strict=True)]
+    if out or not as_json:
+        title = "Tacit: " + ", ".join(names)
+        report.write(page, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
     if as_json:
         print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
         return
-    title = "Tacit: " + ", ".join(names)
-    report.write(out, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
     print_table(report.comparison(entries))
-    typer.echo(str(out))
+    typer.echo(str(page))
 
 
 def predict(

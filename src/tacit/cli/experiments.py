@@ -86,6 +86,8 @@ def reproduce(
             return
         typer.echo(str(written[0]))
         return
+    if math.isnan(minutes):
+        raise TacitError("--minutes nan is no length of time; give a number")
     if quick and (only or again or minutes < math.inf):
         raise TacitError("--only, --again and --minutes are for full runs; leave them or --quick out")
     chosen = [entries.find(name) for name in names]  # all of them known before the first begins

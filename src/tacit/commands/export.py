@@ -11,6 +11,7 @@ import numpy as np
 from tacit import runs
 from tacit.errors import TacitError
 from tacit.federated.evaluation import scorer, summary
+from tacit.files import check_file
 from tacit.keyboard import measures_text, network8, network8_suggest, network8_writer
 from tacit.models import count_parameters
 from tacit.text.lines import Watch, nobody
@@ -33,6 +34,7 @@ def carry_out(
         )
     if out.is_dir():
         raise TacitError(f"--out {out} is a directory; give the name of a file")
+    check_file(out, ".tacit")
     config = run.config
     typed = None
     if people:  # before anything is written: the corpus may be gone
