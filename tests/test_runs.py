@@ -27,10 +27,10 @@ from commands import (
     write_corpus,
 )
 from tacit import runs
+from tacit.checkpoints import load_tree, save_tree
 from tacit.errors import TacitError
 from tacit.federated.evaluation import Scores
 from tacit.federated.server import ServerState
-from tacit.files import load_tree, save_tree
 from tacit.runs import directory, training
 from tacit.text.packed import pack
 

@@ -28,8 +28,8 @@ from commands import (
     write_corpus,
 )
 from tacit import runs
+from tacit.checkpoints import load_tree, save_tree
 from tacit.errors import TacitError
-from tacit.files import load_tree, save_tree
 
 
 @pytest.fixture(scope="module")

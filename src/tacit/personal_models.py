@@ -8,8 +8,6 @@ that it is never put on another model. It belongs to one person and stays on tha
 from __future__ import annotations
 
 import hashlib
-import json
-import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -18,8 +16,8 @@ import jax
 import numpy as np
 
 from tacit import runs
+from tacit.checkpoints import UNREADABLE, facts_in, load_tree, save_tree
 from tacit.errors import TacitError
-from tacit.files import load_tree, save_tree
 from tacit.models.base import Params
 from tacit.personal import trial
 from tacit.personal.mixing import ALONE, MOST, Memory, Mix, mixture, remember
@@ -127,11 +125,12 @@ def load(run: runs.Run, user: str) -> Personal:
 def _facts(file: Path) -> dict[str, str]:
     """What the header says; `load_tree` checks the rest."""
     try:
-        data = file.read_bytes()
-        header = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
-        return dict(json.loads(header["__metadata__"]["tacit"]))
-    except (OSError, ValueError, LookupError, TypeError, struct.error):
-        raise TacitError(f"{file}: damaged personal model; run `tacit personalize` again") from None
+        found = facts_in(file.read_bytes())
+    except (OSError, *UNREADABLE):
+        found = None
+    if not found or not isinstance(found, dict):
+        raise TacitError(f"{file}: damaged personal model; run `tacit personalize` again")
+    return found
 
 
 def suggest(run: runs.Run, own: Personal, context: np.ndarray, k: int) -> list[tuple[int, float]]:

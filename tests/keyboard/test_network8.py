@@ -252,15 +252,22 @@ def test_little_recall_is_lost(tmp_path: Path, compiled: Path) -> None:
     assert after["top1"] != 0 and not np.array_equal(rounded["embedding"], params["embedding"])
 
 
-def test_jax_is_not_needed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "network8_suggest.next_words(network8.open(path), ['to', 'be'])",
+        "suggestions.open(path, capitals=False).next_words(['to', 'be'])",  # as a keyboard asks, whatever the file
+    ],
+)
+def test_jax_is_not_needed(tmp_path: Path, asked: str) -> None:
     """Reading and asking in a process where JAX cannot be imported."""
     path = saved(tmp_path / "n.tacit", KINDS["lstm"])
     program = (
         "import sys; sys.modules['jax'] = None; sys.modules['safetensors'] = None\n"
         "from pathlib import Path\n"
-        "from tacit.keyboard import network8, network8_suggest\n"
-        f"found = network8_suggest.next_words(network8.open(Path({str(path)!r})), ['to', 'be'])\n"
-        "print(*(w for w, _ in found), sep='\\n')"
+        "from tacit.keyboard import network8, network8_suggest, suggestions\n"
+        f"path = Path({str(path)!r})\n"
+        f"print(*(w for w, _ in {asked}), sep='\\n')"
     )
     source = str(Path(network8.__file__).parents[2])
     done = subprocess.run(

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import __version__
+from tacit.checkpoints import tree_names
 from tacit.errors import TacitError
-from tacit.files import tree_names, write_atomic
+from tacit.files import write_atomic
 from tacit.keyboard.network8 import (
     FORM,
     MOST,

@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 
 from tacit import settings
+from tacit.checkpoints import load_tree, save_tree
 from tacit.config import Config, TrainingConfig, from_tables
 from tacit.errors import TacitError
-from tacit.files import cannot_write, holds_nothing, load_tree, read_lines, save_tree, write_atomic
+from tacit.files import cannot_write, holds_nothing, read_lines, write_atomic
 from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
 from tacit.text import pieces, vocabulary

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.errors import TacitError
+from tacit.files import write_atomic
 from tacit.text.word_list import words_of
 
 BOS, EOS, UNK = 0, 1, 2
@@ -79,8 +80,6 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """Write the file this module's first lines describe; it is replaced whole or not at all."""
-        from tacit.files import write_atomic  # which loads JAX
-
         head = f"# tacit vocabulary {_VERSION}, {len(self.words)} words"
         write_atomic(path, "\n".join([head, *self.words]) + "\n")
 
