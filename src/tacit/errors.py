@@ -15,6 +15,10 @@ class TacitError(Exception):
     """Bad input, told in one line: what is wrong, where, what to do."""
 
 
+class Diverged(TacitError):
+    """Training gave numbers that are not finite: an experiment takes that for an answer, a command for an error."""
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A hint for a misspelt word, for the end of an error line.
 

@@ -9,7 +9,7 @@ import pytest
 import worlds
 
 import reference
-from tacit.errors import TacitError
+from tacit.errors import Diverged, TacitError
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.batching import order_of_work
 from tacit.federated.local import ClientConfig, Cohort
@@ -191,7 +191,7 @@ def test_numbers_that_are_not_finite_stop_the_run_with_advice():
         0,
         3,
     )
-    with pytest.raises(TacitError, match=r"round 1: .*not finite; lower client\.lr \(1e\+38\)"):
+    with pytest.raises(Diverged, match=r"round 1: .*not finite; lower client\.lr \(1e\+38\)"):
         trainer.round(trainer.init(KEY), 0)
 
 

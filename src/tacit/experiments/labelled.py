@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from tacit.errors import TacitError
+from tacit.errors import Diverged
 from tacit.experiments.data import Points
 from tacit.experiments.synthetic import Devices
 from tacit.federated import trees
@@ -140,9 +140,7 @@ def follow(
     for t in range(rounds):
         try:
             state, _ = trainer.round(state, t)
-        except TacitError as error:
-            if "not finite" not in str(error):
-                raise
+        except Diverged:
             return Followed(seen, True)
         say(f"round {t + 1}/{rounds}")
         if (t + 1) % every:

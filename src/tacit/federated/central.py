@@ -17,7 +17,7 @@ import optax
 from jax import Array
 
 from tacit import hosts
-from tacit.errors import TacitError
+from tacit.errors import Diverged, TacitError
 from tacit.federated import trees
 from tacit.federated.objective import Loss
 from tacit.federated.rounds import Trainer
@@ -95,7 +95,7 @@ def central(
         key = jax.random.fold_in(jax.random.key(seed), t)
         state, value, words = run(state, rows, jnp.float32(factor), key)
         if not (np.isfinite(float(value)) and bool(trees.finite(state.params))):
-            raise TacitError(
+            raise Diverged(
                 f"round {t + 1}: training gave numbers that are not finite; lower central.lr ({config.lr:g}); "
                 "the last good checkpoint is kept"
             )

@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array
 
 from tacit import hosts
-from tacit.errors import TacitError
+from tacit.errors import Diverged, TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation
 from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
@@ -169,7 +169,7 @@ def federation(
             ahead[t + 1] = ready(t + 1)  # while the devices are busy
         facts = _facts(report, cohort, lr)
         if not (bool(finite) and np.isfinite(facts["loss"])):
-            raise TacitError(
+            raise Diverged(
                 f"round {t + 1}: training gave numbers that are not finite; lower client.lr ({client.lr:g}) or "
                 f"server.lr ({server.lr:g})"
                 + (f" or aggregation.noise ({noise:g})" if noise else "")

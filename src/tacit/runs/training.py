@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit import __version__, hosts, settings
 from tacit.config import Config
-from tacit.errors import TacitError
+from tacit.errors import Diverged, TacitError
 from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, overall, per_piece, scorer
 from tacit.federated.objective import next_word_loss
@@ -120,7 +120,7 @@ def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
             if not math.isfinite(measured["perplexity"]):
                 noise = " or aggregation.noise" if run.config.aggregation.noise else ""
                 rates = "central.lr" if config.mode == "central" else f"client.lr or server.lr{noise}"
-                raise TacitError(
+                raise Diverged(
                     f"round {done}: validation perplexity is not finite, training has diverged; lower {rates}; "
                     "the last good checkpoint is kept"
                 )

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit import runs
 from tacit.config import Config, resolve
-from tacit.errors import TacitError
+from tacit.errors import Diverged, TacitError
 from tacit.experiments.data import locate
 from tacit.experiments.entry import Settings
 from tacit.experiments.results import POINTS, Measured
@@ -77,9 +77,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     begun = (run / "config.toml").is_file()
     try:
         found = runs.train(config, run, begun, place.data, (runs.Watcher(round=told),))
-    except TacitError as error:
-        if "not finite" not in str(error):
-            raise
+    except Diverged:
         return Measured(dict.fromkeys(("perplexity", "valid", "top1", "top3", "rounds"), None))
     lines = [line for line in read_lines(run / "metrics.jsonl") if "valid_perplexity" in line]
     values = figures(found)
