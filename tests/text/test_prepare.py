@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.errors import TacitError
+from tacit.text import held_out
 from tacit.text import prepare as module
 from tacit.text.packed import Packed
 from tacit.text.population import Message
@@ -254,7 +255,7 @@ def test_the_fewest_people(tmp_path: Path, people: int) -> None:
 
 
 def test_a_million_typists_are_ready_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LAZY_HELD_OUT", 20)
+    monkeypatch.setattr(held_out, "_LAZY_HELD_OUT", 20)
     monkeypatch.setattr(module, "_LAZY_VOCABULARY", 60)
     million = TypistsConfig(users=1_000_000, messages=4)
     visited: list[int] = []
@@ -276,7 +277,7 @@ def test_a_million_typists_are_ready_at_once(monkeypatch: pytest.MonkeyPatch) ->
 def test_lazy_text_is_the_eager_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, everyone = TextConfig(vocabulary=80), TypistsConfig(users=30, messages=6)
     eager = prepare(config, PartitionConfig(), everyone, 0)
-    monkeypatch.setattr(module, "LAZY_ABOVE", 29)
+    monkeypatch.setattr(held_out, "LAZY_ABOVE", 29)
     lazy = prepare(config, PartitionConfig(), everyone, 0)
     assert not isinstance(lazy.clients, Packed) and lazy.vocabulary == eager.vocabulary
     everybody = np.arange(len(eager.clients))

@@ -34,6 +34,7 @@ from tacit.personal.strategies import Strategy
 from tacit.personal_models import Stored
 from tacit.text.corpus import Corpus, fingerprint
 from tacit.text.encode import everybody, numbered, of_people, packed
+from tacit.text.held_out import LONGEST_SCORED
 from tacit.text.lines import Watch, nobody
 from tacit.text.packed import Packed, join
 from tacit.text.prepare import prepare as prepare_text
@@ -41,7 +42,6 @@ from tacit.text.prepare import read_population
 from tacit.text.typists import Typists
 
 FORMAT = "tacit personal 1"
-_LONGEST = 1000  # words of a message, as everywhere in text that is scored
 TYPISTS = 100  # of the built-in kind, unless told
 Say = Callable[
     [int, str], None
@@ -108,7 +108,7 @@ def people(
         who = np.arange(first, first + count)
         text = numbered(made, who, made.sizes()[who], lower, watch)
         name = f"typists {first} to {first + count - 1}, whom the run never met"
-        return name, packed(text, of_people(text, np.arange(count), _LONGEST), run.vocabulary)
+        return name, packed(text, of_people(text, np.arange(count), LONGEST_SCORED), run.vocabulary)
     source = None if own else read_population(config.text.of(corpus), config.typists, data, watch)
     if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
         own = dataclasses.replace(config.text, corpus=corpus)  # the run's own people in another file
@@ -121,7 +121,7 @@ def people(
         raise _voiceless(corpus)
     text = everybody(source, lower, watch)
     return f"{corpus}, everybody", packed(
-        text, of_people(text, np.arange(len(source)), _LONGEST), run.vocabulary
+        text, of_people(text, np.arange(len(source)), LONGEST_SCORED), run.vocabulary
     )
 
 

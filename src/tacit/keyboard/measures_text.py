@@ -1,8 +1,8 @@
 """Who types in a measurement, and what: some people of a corpus, with the words of some of their messages.
 
 Measures of typing need words as they are written, the unknown ones too, which packed text no longer has. So the text
-is read again here. Held-out people (or sentences, of a corpus of one voice) are drawn as tacit.text.prepare draws
-them, which a test compares; nobody else is visited, so that this is quick in a population of any size.
+is read again here. Held-out people (or sentences, of a corpus of one voice) are those of tacit.text.held_out; nobody
+else is visited, so that this is quick in a population of any size.
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.errors import TacitError
-from tacit.randomness import stream, uniform
+from tacit.text import held_out
 from tacit.text.corpus import SplitCorpus
 from tacit.text.encode import splitter
+from tacit.text.held_out import LONGEST_SCORED
 from tacit.text.lines import Watch, nobody
 from tacit.text.population import Population
-from tacit.text.prepare import LAZY_ABOVE, TextConfig, read_population
-from tacit.text.typists import Typists, TypistsConfig
-
-_PEOPLE, _SENTENCES = stream("held-out people"), stream("held-out sentences")  # as in tacit.text.prepare
-_LAZY_HELD_OUT = 200
-_LONGEST = 1000  # words; a longer message goes on as another
+from tacit.text.prepare import TextConfig, read_population
+from tacit.text.typists import TypistsConfig
 
 Words = Sequence[str]
 
@@ -84,23 +81,14 @@ def read(
     elif seed is None:
         typed = _of(source, range(min(len(source), people or len(source))), lower, people, messages, watch)
     elif len(source) == 1:
-        draw = uniform(seed, _SENTENCES, np.arange(len(source.messages(0))))
-        kept = np.flatnonzero((draw >= config.held_out_users) & (draw < 2 * config.held_out_users))
-        typed = _of(source, [0], lower, 0, messages, watch, kept.tolist())
+        kept = held_out.sentences(len(source.messages(0)), config.held_out_users, seed)
+        typed = _of(source, [0], lower, 0, messages, watch, kept.test.tolist())
     else:
-        typed = _of(source, _held_out(source, config, seed), lower, people, messages, watch)
+        kept = held_out.people(source, config.held_out_users, seed, config.corpus)
+        typed = _of(source, kept.test.tolist(), lower, people, messages, watch)
     if not any(map(len, typed.messages)):
         raise TacitError(f"{config.corpus}: no message to type; give a corpus with text")
     return typed.limited(people, messages)
-
-
-def _held_out(source: Population, config: TextConfig, seed: int) -> list[int]:
-    """The people of the test, as `prepare` keeps them apart."""
-    count = len(source)
-    ranked = np.argsort(uniform(seed, _PEOPLE, np.arange(count)), kind="stable")
-    apart = max(1, round(config.held_out_users * count))
-    test = ranked[apart : 2 * apart].tolist()
-    return test[:_LAZY_HELD_OUT] if isinstance(source, Typists) and count > LAZY_ABOVE else test
 
 
 def _of(
@@ -121,7 +109,11 @@ def _of(
         texts = [every[i].text for i in (range(len(every)) if which is None else which)]
         tokens = [words for i in spread(len(texts), messages) if (words := split(texts[i]))]
         said.append(
-            tuple(words[i : i + _LONGEST] for words in tokens for i in range(0, len(words), _LONGEST))
+            tuple(
+                words[i : i + LONGEST_SCORED]
+                for words in tokens
+                for i in range(0, len(words), LONGEST_SCORED)
+            )
         )
         watch("reading what they typed", (done + 1) / len(chosen))
     return Typed(tuple(source.user(k) for k in chosen), tuple(said))

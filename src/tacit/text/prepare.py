@@ -18,9 +18,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tacit.errors import TacitError
-from tacit.randomness import generator, stream, uniform
+from tacit.randomness import generator, stream
 from tacit.settings import number
-from tacit.text import catalogue, corpus, partition, vocabulary
+from tacit.text import catalogue, corpus, held_out, partition, vocabulary
 from tacit.text.encode import (
     Numbered,
     Sequences,
@@ -33,6 +33,7 @@ from tacit.text.encode import (
     splitter,
 )
 from tacit.text.flat import cells, ends
+from tacit.text.held_out import LAZY_ABOVE, LONGEST_SCORED
 from tacit.text.lazy import LazyText
 from tacit.text.lines import Watch, nobody
 from tacit.text.packed import ClientText, Packed, join
@@ -42,10 +43,8 @@ from tacit.text.population import Message, Population
 from tacit.text.typists import Typists, TypistsConfig
 from tacit.text.vocabulary import EOS, Vocabulary
 
-_PEOPLE, _SENTENCES, _DEAL = stream("held-out people"), stream("held-out sentences"), stream("deal examples")
-_LONGEST_SCORED = 1000  # words of a message, in text that is scored
-LAZY_ABOVE = 20_000  # people; a larger population of typists is made as it is visited
-_LAZY_HELD_OUT, _LAZY_VOCABULARY = 200, 3000  # people of such a population who are kept apart, and counted
+_DEAL = stream("deal examples")
+_LAZY_VOCABULARY = 3000  # people whose words are counted, where not everybody is visited
 
 
 @dataclass(frozen=True)
@@ -201,9 +200,7 @@ def _prepare_split(
 def _split_sentences(text: Numbered, config: TextConfig, seed: int) -> list[_Part]:
     """One voice: its messages split by chance into training, validation and test."""
     messages = len(text.offsets) - 1
-    draw, share = uniform(seed, _SENTENCES, np.arange(messages)), config.held_out_users
-    part = np.where(draw < share, 1, np.where(draw < 2 * share, 2, 0))
-    parts = [_Part(text, np.flatnonzero(part == which)) for which in range(3)]
+    parts = [_Part(text, kept) for kept in held_out.sentences(messages, config.held_out_users, seed)]
     for name, chosen in zip(("training", "validation", "the test"), parts, strict=True):
         if not len(chosen.messages):
             raise TacitError(f"{config.corpus}: {messages} sentences leave none for {name}; give more text")
@@ -218,22 +215,14 @@ def _prepare_people(
     words: Vocabulary | Spelling | None,
     watch: Watch,
 ) -> Prepared:
-    people, sizes, lower = len(population), population.sizes(), config.case == "lower"
-    ranked = np.argsort(uniform(seed, _PEOPLE, np.arange(people)), kind="stable")
-    apart = max(1, round(config.held_out_users * people)) if config.held_out_users else 0
-    if people - 2 * apart < 1 or apart == 0:
-        raise TacitError(
-            f"{config.corpus}: {people} people and text.held_out_users = {config.held_out_users} leave nobody "
-            "to train on or to test with; give text of at least 3 people and a share above 0"
-        )
-    valid, test, train = ranked[:apart], ranked[apart : 2 * apart], np.sort(ranked[2 * apart :])
+    sizes, lower = population.sizes(), config.case == "lower"
+    train, valid, test = held_out.people(population, config.held_out_users, seed, config.corpus)
     later = np.minimum(np.maximum(sizes - 1, 0), np.round(config.held_out_text * sizes).astype(np.int64))
     kept = sizes - later  # [people] messages; one at least stays for training
-    lazy = isinstance(population, Typists) and people > LAZY_ABOVE
+    lazy = held_out.is_lazy(population)
     read = train
     if lazy:
         _refuse_lazy(config, split)
-        valid, test = valid[:_LAZY_HELD_OUT], test[:_LAZY_HELD_OUT]
         read = train[: _LAZY_VOCABULARY if words is None and not config.words else 0]
     who = np.concatenate([read, valid, test])
     text = numbered(population, who, sizes[who], lower, watch)
@@ -289,7 +278,7 @@ def _scored(config: TextConfig) -> int:
 
     Training cuts long messages to save time; an evaluation only those that no program could hold.
     """
-    return _LONGEST_SCORED if config.max_words else 0
+    return LONGEST_SCORED if config.max_words else 0
 
 
 def _refuse_lazy(config: TextConfig, split: PartitionConfig) -> None:
