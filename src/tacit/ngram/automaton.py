@@ -81,6 +81,12 @@ class Topology:
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[at] == wanted, at, -1)
 
+    def arcs_of(self, states: Ints) -> tuple[Ints, Ints]:
+        """The arcs of these states, one state after another: the place in `states`, and the arc."""
+        first = self.starts[states]
+        sizes = self.starts[states + 1] - first
+        return np.repeat(np.arange(len(states)), sizes), cells(first, sizes)
+
     def reading(self, states: Ints, labels: Ints) -> tuple[Ints, Ints]:
         """Where each label is read, q[x]: the first state on the backoff path that has it, and its arc.
 
@@ -166,24 +172,15 @@ def distributions(model: Automaton, states: Ints) -> Floats:
         factors.append(np.where(on, factors[-1] * np.exp(model.log_backoff[chain[-1]]), factors[-1]))
         chain.append(np.where(on, shape.backoff[chain[-1]], chain[-1]))
 
-    def spelt(at: Ints) -> tuple[Ints, Ints, Ints]:
-        """The arcs of these states one after another: the place in `at`, the arc, its label."""
-        arcs = cells(shape.starts[at], shape.starts[at + 1] - shape.starts[at])
-        return (
-            np.repeat(np.arange(len(at)), shape.starts[at + 1] - shape.starts[at]),
-            arcs,
-            shape.labels[arcs],
-        )
-
     roots, which = np.unique(chain[-1], return_inverse=True)
-    row, arcs, labels = spelt(roots)
+    row, arcs = shape.arcs_of(roots)
     dense = np.zeros((len(roots), shape.vocabulary))
-    dense[row, labels] = np.exp(model.log_p[arcs])
+    dense[row, shape.labels[arcs]] = np.exp(model.log_p[arcs])
     p = factors[-1][:, None] * (dense if len(roots) == 1 else dense[which])  # [states, V]
     for at, factor in zip(chain[-2::-1], factors[-2::-1], strict=True):  # nearer states have the last word
         mine = np.flatnonzero(shape.backoff[at] >= 0)
-        row, arcs, labels = spelt(at[mine])
-        p[mine[row], labels] = factor[mine[row]] * np.exp(model.log_p[arcs])
+        row, arcs = shape.arcs_of(at[mine])
+        p[mine[row], shape.labels[arcs]] = factor[mine[row]] * np.exp(model.log_p[arcs])
     return p
 
 

@@ -106,8 +106,8 @@ def recast(caser: Caser) -> Recast:
         differ = []  # per length of history, the longest last: cells whose ratio is not the root's
         for at in path[state].T[1:]:
             on = np.flatnonzero(at >= 0)
-            starts, sizes = table.topology.starts[at[on]], np.diff(table.topology.starts)[at[on]]
-            row, arc = np.repeat(on, sizes), cells(starts, sizes)
+            nth, arc = table.topology.arcs_of(at[on])
+            row = on[nth]
             differ.append((row, table.topology.labels[arc], weights[start[row], arc]))
         if isinstance(p, np.ndarray):
             rows = base[start]

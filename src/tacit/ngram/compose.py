@@ -31,7 +31,6 @@ from tacit.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Topology
 from tacit.ngram.counting import Counts, added
 from tacit.ngram.lexicon import Lexicon
-from tacit.text.flat import cells
 from tacit.text.vocabulary import UNK
 
 Ints = NDArray[np.int64]
@@ -155,9 +154,9 @@ def unreadable(composed: Composed, states: Ints, p: Array | Floats) -> Floats:
     while (on := shape.backoff[root] >= 0).any():
         root = np.where(on, shape.backoff[root], root)
     which, place = np.unique(root, return_inverse=True)
-    sizes = np.diff(shape.starts)[which]
+    row, arcs = shape.arcs_of(which)
     mask = np.ones((len(which), shape.vocabulary), np.bool_)
-    mask[np.repeat(np.arange(len(which)), sizes), shape.labels[cells(shape.starts[which], sizes)]] = False
+    mask[row, shape.labels[arcs]] = False
     return np.asarray((p[: len(states)] * mask[place]).sum(axis=1), np.float64)
 
 

@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from tacit.ngram.automaton import Topology
 from tacit.ngram.sampling import Block
-from tacit.text.flat import cells
 from tacit.text.packed import bucket
 
 Ints = NDArray[np.int64]
@@ -151,7 +150,7 @@ class Tally:
             rows = _summed(rows, new)
             path = path[new]
             here = np.flatnonzero(path[:, level] >= 0)  # the others are rows of shallower states
-            row, arcs = self._spelt(path[here, level])
+            row, arcs = self.topology.arcs_of(path[here, level])
             self.total[arcs] += _picked(rows, here[row], self.topology.labels[arcs])
 
     def counts(self) -> Counts:
@@ -167,15 +166,10 @@ class Tally:
             visits=n,
         )
 
-    def _spelt(self, states: Ints) -> tuple[Ints, Ints]:
-        """The arcs of these states one after another: which of the states, and the arc."""
-        starts, sizes = self.topology.starts[states], np.diff(self.topology.starts)[states]
-        return np.repeat(np.arange(len(states)), sizes), cells(starts, sizes)
-
     def _readable(self, rows: Array | Floats, roots: Ints) -> Array | Floats:
         """The rows over what their roots have arcs for, each with the sum it had before."""
         which, place = np.unique(roots, return_inverse=True)
-        row, arcs = self._spelt(which)
+        row, arcs = self.topology.arcs_of(which)
         mask = np.zeros((len(which), self.topology.vocabulary), np.float32)
         mask[row, self.topology.labels[arcs]] = 1
         place = np.pad(place, (0, rows.shape[0] - len(place)))  # rows beyond are 0

@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.counting import Counts, added
-from tacit.text.flat import cells
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -105,8 +104,8 @@ def _rest(topology: Topology, states: Ints, y: Floats, y_phi: Floats) -> Floats:
     step = max(1, int((1 << 22) // max(1, sizes.max())))
     for i in range(0, len(states), step):  # a few at a time: a root has as many arcs as there are words
         part = slice(i, i + step)
-        arcs = cells(topology.starts[back[part]], sizes[part])
-        which = np.repeat(np.arange(i, i + len(back[part])), sizes[part])
+        which, arcs = topology.arcs_of(back[part])
+        which += i
         other = topology.arc(states[which], topology.labels[arcs]) < 0
         found += added(which[other], y[arcs[other]], len(states))
     return found
@@ -161,19 +160,19 @@ class _Part(NamedTuple):
 def _part(topology: Topology, phi: Floats, states: Ints) -> _Part:
     mine = np.zeros(len(topology), np.bool_)
     mine[states] = True
-    sizes = np.diff(topology.starts)
-    arcs = cells(topology.starts[states], sizes[states])
+    sizes = np.diff(topology.starts)[states]
+    owner, arcs = topology.arcs_of(states)
     place = np.zeros(len(topology.labels), np.int64)
     place[arcs] = np.arange(len(arcs))
     above = np.flatnonzero((topology.backoff >= 0) & mine[np.maximum(topology.backoff, 0)] & (phi > 0))
-    upper = cells(topology.starts[above], sizes[above])
+    over, upper = topology.arcs_of(above)
     return _Part(
         states,
         arcs,
-        np.cumsum(sizes[states]) - sizes[states],
-        np.repeat(np.arange(len(states)), sizes[states]),
+        np.cumsum(sizes) - sizes,
+        owner,
         above,
-        np.repeat(np.arange(len(above)), sizes[above]),
+        over,
         place[topology.below[upper]],
     )
 

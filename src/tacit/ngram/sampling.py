@@ -262,9 +262,8 @@ def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> 
         todo = todo[~free]
     # next to nothing is left for φ: look at all that is
     p = distributions(model, at[todo])
-    back = before[todo]
-    sizes = np.diff(shape.starts)[back]
-    p[np.repeat(np.arange(len(todo)), sizes), shape.labels[flat.cells(shape.starts[back], sizes)]] = 0.0
+    row, taken = shape.arcs_of(before[todo])
+    p[row, shape.labels[taken]] = 0.0
     sums = np.cumsum(p, axis=1)
     draw = uniform(*where, numbers[todo], place, _TRIES)[:, None] * sums[:, -1:]
     labels = np.minimum((sums <= draw).sum(axis=1), shape.vocabulary - 1)

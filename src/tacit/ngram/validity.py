@@ -207,20 +207,13 @@ def _add(shape: Topology, values: Floats) -> Floats:
     return np.asarray(np.bincount(shape.owners, values, minlength=len(shape)), np.float64)
 
 
-def _ragged(shape: Topology, states: Ints) -> tuple[Ints, Ints]:
-    """All arcs of these states, end to end, and for each the place of its state in `states`."""
-    sizes = np.diff(shape.starts)[states]
-    which = np.repeat(np.arange(len(states)), sizes)
-    return np.arange(len(which)) + np.repeat(shape.starts[states] - np.cumsum(sizes) + sizes, sizes), which
-
-
 def _reachable(shape: Topology) -> np.ndarray:
     """Which states a sentence can come to, failure arcs included, [states]."""
     seen = np.zeros(len(shape), np.bool_)
     edge = np.array([shape.initial])
     while len(edge):
         seen[edge] = True
-        near = np.concatenate([shape.targets[_ragged(shape, edge)[0]], shape.backoff[edge]])
+        near = np.concatenate([shape.targets[shape.arcs_of(edge)[1]], shape.backoff[edge]])
         new = np.zeros(len(shape), np.bool_)
         new[near[near >= 0]] = True
         edge = np.flatnonzero(new & ~seen)
@@ -237,6 +230,6 @@ def _chunks(shape: Topology, states: Ints) -> list[Ints]:
 
 def _directly(shape: Topology, w: Floats, states: Ints) -> Floats:
     """Σ_{x∈L[q′]∖L[q]} w_{q′}[x], term by term: exact where almost all of q′ is taken."""
-    arcs, which = _ragged(shape, shape.backoff[states])
+    which, arcs = shape.arcs_of(shape.backoff[states])
     free = shape.arc(states[which], shape.labels[arcs]) < 0
     return np.asarray(np.bincount(which[free], w[arcs[free]], minlength=len(states)), np.float64)
