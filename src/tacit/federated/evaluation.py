@@ -28,6 +28,7 @@ from jax import Array
 from jax.sharding import NamedSharding, PartitionSpec
 
 from tacit.federated.executors import apart, devices, everywhere, mesh, mine
+from tacit.jackknife import half_width
 from tacit.models.base import LanguageModel, Params
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 from tacit.text.pieces import Spelling
@@ -174,17 +175,10 @@ def by_person(scores: Scores, text: Packed) -> Sums:
 def intervals(
     people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3", "sll")
 ) -> dict[str, float]:
-    """Half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time.
-
-    With n people and θ_(i) the metric without person i: variance = (n − 1)/n · Σ (θ_(i) − mean)².
-    """
-    count = len(people.sentences)
-    if count < 2:
-        return dict.fromkeys(names, float("nan"))
+    """Half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time."""
     fields = [f.name for f in dataclasses.fields(people)]
     without = Sums(**{f: getattr(people, f).sum() - getattr(people, f) for f in fields}).metrics()
-    spreads = {n: np.sqrt((count - 1) / count * np.sum((without[n] - without[n].mean()) ** 2)) for n in names}
-    return {name: float(1.96 * spread) for name, spread in spreads.items()}
+    return {name: half_width(without[name]) for name in names}
 
 
 def distribution(

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.jackknife import half_width
 from tacit.keyboard.measures_text import Typed, Words
 from tacit.text.tokens import detokenize
 from tacit.text.vocabulary import SPECIALS
@@ -189,15 +190,9 @@ def add(sums: Sums, groups: Ints, number: int) -> Sums:
 
 
 def interval(sums: Sums) -> dict[str, float]:
-    """Half-widths of 95 % intervals of the overall measures, by leaving out one entry at a time (jackknife).
-
-    With n entries and θ_(i) the measure without entry i: variance = (n − 1)/n · Σ (θ_(i) − mean)².
-    """
-    n = len(sums["messages"])
-    if n < 2:
-        return dict.fromkeys(measures_of(sums), float("nan"))
+    """Half-widths of 95 % intervals of the overall measures, by leaving out one entry at a time."""
     without = measures_of({name: value.sum() - value for name, value in sums.items()})
-    return {k: float(1.96 * np.sqrt((n - 1) / n * np.sum((m - m.mean()) ** 2))) for k, m in without.items()}
+    return {name: half_width(measure) for name, measure in without.items()}
 
 
 def summarise(sums: Sums, typed: Typed, decoded: Sums | None = None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.federated.evaluation import Scores, Sums, by_person
+from tacit.jackknife import half_width
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.large_vocabulary import with_unigrams
@@ -91,9 +92,7 @@ def change(base: Sums, other: Sums, what: str) -> Change:
         return (hits.sum() - hits) / np.maximum(words.sum() - words, 1.0)
 
     value = share(other, what) / share(base, what) - 1 if share(base, what) else float("nan")
-    people, below = len(base.words), without(base)
-    if people < 2 or not (below > 0).all():
+    below = without(base)
+    if not (below > 0).all():
         return Change(value, float("nan"))
-    left_out = without(other) / below - 1
-    spread = np.sqrt((people - 1) / people * np.sum((left_out - left_out.mean()) ** 2))
-    return Change(value, float(1.96 * spread))
+    return Change(value, half_width(without(other) / below - 1))

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from tacit.jackknife import half_width
 from tacit.personal.tuning import Marks
 from tacit.randomness import bits, stream
 
@@ -211,16 +212,11 @@ def _means(sums: np.ndarray) -> Figures:
 def jackknife(table: np.ndarray, estimate: Callable[[np.ndarray], float]) -> float:
     """Half-width of a 95 % interval of `estimate`, by leaving out one group at a time; table [groups, …].
 
-    With J groups of people and θ_(j) the estimate without group j: variance = (J − 1)/J · Σ (θ_(j) − mean)². Groups in
-    which nobody is are left aside (their first figure is 0).
+    Groups in which nobody is are left aside (their first figure is 0).
     """
     flat = table.reshape(len(table), -1)
     some = table[flat[:, 0] != 0] if flat.size else table
-    count = len(some)
-    if count < 2:
-        return float("nan")
-    without = np.array([estimate(some.sum(axis=0) - one) for one in some])
-    return float(1.96 * np.sqrt((count - 1) / count * np.sum((without - without.mean()) ** 2)))
+    return half_width(np.array([estimate(some.sum(axis=0) - one) for one in some]))
 
 
 def of_half(table: np.ndarray, half: int | None) -> np.ndarray:
