@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.experiments.data import Points
 from tacit.randomness import generator, stream
+from tacit.text.flat import ends
 from tacit.text.partition import Partition, shards
 
 FEATURES, CLASSES = 60, 10
@@ -62,8 +63,8 @@ def synthetic(
         x = (0 if iid else v[k]) + scale * draw.normal(0, 1, (sizes[k], FEATURES))
         xs.append(x.astype(np.float32))
         ys.append(np.argmax(x @ w + b, axis=1).astype(np.int32))
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    return Devices(Points(np.concatenate(xs), np.concatenate(ys)), Partition(np.arange(ends[-1]), ends))
+    offsets = ends(sizes)
+    return Devices(Points(np.concatenate(xs), np.concatenate(ys)), Partition(np.arange(offsets[-1]), offsets))
 
 
 def balanced_digits(points: Points, devices: int, seed: int) -> Devices:
@@ -91,5 +92,4 @@ def unbalanced_digits(points: Points, devices: int, seed: int) -> Devices:
         owner[images[: len(given)]] = given
     kept = np.flatnonzero(owner >= 0)
     order = kept[np.argsort(owner[kept], kind="stable")]
-    ends = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=devices))])
-    return Devices(points, Partition(order, ends))
+    return Devices(points, Partition(order, ends(np.bincount(owner[kept], minlength=devices))))

@@ -17,6 +17,7 @@ import numpy as np
 from tacit.federated.local import Cohort
 from tacit.federated.trees import size
 from tacit.models.base import Params
+from tacit.text.flat import cells
 from tacit.text.packed import bucket
 
 _OF_A_FEATURE = 256  # numbers that a step of the largest image model makes of each of its inputs, about
@@ -104,7 +105,7 @@ def lay_out(cohort: Cohort, plan: Plan, mine: slice = slice(None)) -> Lanes:
     nth = np.full((total, plan.lanes), -1, np.int64)  # which of its client's segments; −1: nobody's
     times = segments[clients]
     owner = np.repeat(clients, times)
-    order = np.arange(len(owner)) - np.repeat(np.cumsum(times) - times, times)
+    order = cells(np.zeros(len(times), np.int64), times)
     who[begin[owner] + order, lane[owner]], nth[begin[owner] + order, lane[owner]] = owner, order
     who, nth = who[:, mine], nth[:, mine]
     busy = nth >= 0

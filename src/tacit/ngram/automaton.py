@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tacit.errors import TacitError
 from tacit.ngram.kneser_ney import KneserNey
 from tacit.ngram.trie import Trie
-from tacit.text.flat import cells
+from tacit.text.flat import cells, ends
 from tacit.text.vocabulary import BOS, EOS
 
 Ints = NDArray[np.int64]
@@ -212,7 +212,7 @@ def from_trie(trie: Trie) -> Topology:
         targets.append(np.where(labels[-1] == EOS, NOWHERE, here[read]))
     return Topology(
         vocabulary=v,
-        starts=np.concatenate([[0], np.cumsum(np.concatenate(counts))]),
+        starts=ends(np.concatenate(counts)),
         labels=np.concatenate(labels),
         targets=np.concatenate(targets),
         backoff=np.concatenate(backoff),

@@ -31,6 +31,7 @@ from tacit.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Topology
 from tacit.ngram.counting import Counts, added
 from tacit.ngram.lexicon import Lexicon
+from tacit.text.flat import cells
 from tacit.text.vocabulary import UNK
 
 Ints = NDArray[np.int64]
@@ -78,8 +79,7 @@ def compose(lexicon: Lexicon, words: Topology) -> Composed:
         )
     many = np.diff(lexicon.path_starts)[words.labels]  # [arcs of A] pieces of its word
     arc = np.repeat(np.arange(len(words.labels)), many)  # [pieces] the arc of A
-    place = np.arange(len(arc)) - np.repeat(np.cumsum(many) - many, many)
-    step = lexicon.paths[lexicon.path_starts[words.labels[arc]] + place]  # [pieces] the arc of M
+    step = lexicon.paths[cells(lexicon.path_starts[words.labels], many)]  # [pieces] the arc of M
     width = len(lexicon)
     source = words.owners[arc] * width + lexicon.owners[step]
     pairs = np.union1d(np.arange(len(words)) * width, source)  # q2-major: states (0, q) before (…, q)

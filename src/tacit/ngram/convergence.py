@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.text.flat import ends
+
 Floats = NDArray[np.float64]
 
 
@@ -65,7 +67,7 @@ def rounds_between_new(new: NDArray[np.int64], window: int = 50) -> Floats:
     >>> rounds_between_new(np.array([9, 2, 0, 1, 0, 0]), window=2).tolist()
     [1.0, 1.0, 2.0, 2.0, 2.0, inf]
     """
-    brought = np.concatenate([[0], np.cumsum(new > 0)])  # [rounds + 1]
+    brought = ends(new > 0)  # [rounds + 1]
     k = np.arange(1, len(new) + 1)
     width = np.minimum(k, window)
     hits = brought[k] - brought[k - width]

@@ -28,8 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import TacitError
+from tacit.ngram.trie import find
+from tacit.text.flat import cells
+from tacit.text.vocabulary import BOS, EOS, UNK
 
-BEGIN, END, UNKNOWN = 0, 1, 2
 FALLBACK_DISCOUNTS = (0.0, 0.5, 1.0, 1.5)  # lmplz --discount_fallback
 
 Ints = NDArray[np.int64]
@@ -76,7 +78,7 @@ def fit(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int, order: int = 5) 
 
     place = np.arange(len(words)) - np.repeat(bounds[:-1], np.diff(bounds))  # [total] in its sentence
     raw = np.bincount(words, minlength=vocabulary)
-    raw[BEGIN] = 0  # only ever a history
+    raw[BOS] = 0  # only ever a history
     empty = np.zeros(1, np.int64)
     keys, counts = [empty, np.arange(vocabulary)], [empty, raw]  # item n is for order n
     suffix = [empty, np.zeros(vocabulary, np.int64)]
@@ -112,7 +114,7 @@ def log_probs(model: KneserNey, tokens: ArrayLike, offsets: ArrayLike) -> Floats
         known, seen = history >= 0, rows[n - 1] >= 0
         p[known] *= model.levels[n - 1].backoff[history[known]]
         p[seen] = model.levels[n].probability[rows[n - 1][seen]]
-    p[words == BEGIN] = 1.0
+    p[words == BOS] = 1.0
     return np.log(p)
 
 
@@ -125,7 +127,7 @@ def distribution(model: KneserNey, context: Sequence[int]) -> Floats:
     """
     rows = [0, *_context_rows(model, context)]
     p = np.full(model.vocabulary, 1.0 / (model.vocabulary - 1))  # [V]
-    p[BEGIN] = 0.0
+    p[BOS] = 0.0
     for row, history, longer in zip(rows, model.levels, model.levels[1:], strict=False):
         after = slice(history.starts[row], history.starts[row + 1])
         a = longer.counts[after]
@@ -137,7 +139,7 @@ def distribution(model: KneserNey, context: Sequence[int]) -> Floats:
 
 
 def next_words(
-    model: KneserNey, context: Sequence[int], k: int = 3, banned: Sequence[int] = (BEGIN, END, UNKNOWN)
+    model: KneserNey, context: Sequence[int], k: int = 3, banned: Sequence[int] = (BOS, EOS, UNK)
 ) -> list[tuple[int, float]]:
     """The k likeliest words after a context with their probabilities, likeliest first; ties by lower id.
 
@@ -158,7 +160,7 @@ def top_k(
     tokens: ArrayLike,
     offsets: ArrayLike,
     k: int = 3,
-    banned: Sequence[int] = (BEGIN, END, UNKNOWN),
+    banned: Sequence[int] = (BOS, EOS, UNK),
 ) -> NDArray[np.int32]:
     """The k likeliest words at every position given what precedes it, [total, k]; row i predicts tokens[i].
 
@@ -170,7 +172,7 @@ def top_k(
     """
     words, _ = _sentences(tokens, offsets, model.vocabulary)
     allowed = _allowed(model, k, banned)
-    position = np.flatnonzero(words != BEGIN)
+    position = np.flatnonzero(words != BOS)
     length, row = np.zeros_like(position), np.zeros_like(position)  # longest known history, [predictions]
     for n, rows in enumerate(_rows(model, words, model.order - 1), start=1):
         here = rows[position - 1]
@@ -185,7 +187,7 @@ def _estimate(keys: list[Ints], suffix: list[Ints], counts: list[Ints], vocabula
     nothing = np.zeros(0, np.int64)
     levels: list[Level] = []
     lower = np.full(vocabulary, 1.0 / (vocabulary - 1))  # [V] uniform, what the unigrams are mixed with
-    lower[BEGIN] = 0.0
+    lower[BOS] = 0.0
     for n, (key, a) in enumerate(zip(keys, counts, strict=True)):
         discounts = _discounts(a)
         p = np.zeros(len(key))  # [grams]
@@ -216,14 +218,6 @@ def _discounts(a: Ints) -> Floats:
     return np.array(FALLBACK_DISCOUNTS)
 
 
-def _find(keys: Ints, wanted: Ints) -> Ints:
-    """Row of each wanted key, -1 where it is not there."""
-    at = np.searchsorted(keys, wanted)
-    if not len(keys):
-        return np.full(at.shape, -1, np.int64)
-    return np.where(keys[np.minimum(at, len(keys) - 1)] == wanted, at, -1)
-
-
 def _previous(rows: Ints) -> Ints:
     return np.concatenate([np.full(min(1, len(rows)), -1, np.int64), rows[:-1]])
 
@@ -237,7 +231,7 @@ def _rows(model: KneserNey, words: Ints, order: int) -> list[Ints]:
     for n in range(2, order + 1):
         history = _previous(rows[-1])
         wanted = np.where(history >= 0, history * model.vocabulary + words, -1)
-        rows.append(_find(model.levels[n].keys, wanted))
+        rows.append(find(model.levels[n].keys, wanted))
     return rows
 
 
@@ -269,13 +263,13 @@ def _best(
         level, longer = model.levels[n], model.levels[n + 1]
         size = level.starts[h + 1] - level.starts[h]  # [H]
         owner = np.repeat(np.arange(len(h)), size)  # [seen words of all H]
-        seen = np.arange(len(owner)) + np.repeat(level.starts[h] - np.cumsum(size) + size, size)
+        seen = cells(level.starts[h], size)
         word = longer.keys[seen] % model.vocabulary
         ok = allowed[word]
 
         back = np.searchsorted(needed[n - 1], level.suffix[h]) if n else np.zeros(len(h), np.int64)
         lower = best_words[back]  # [H, k]
-        unseen = (lower >= 0) & (_find(longer.keys, h[:, None] * model.vocabulary + lower) < 0)
+        unseen = (lower >= 0) & (find(longer.keys, h[:, None] * model.vocabulary + lower) < 0)
         owner = np.concatenate([owner[ok], np.nonzero(unseen)[0]])
         word = np.concatenate([word[ok], lower[unseen]])
         p = np.concatenate([longer.probability[seen[ok]], (level.backoff[h, None] * best_p[back])[unseen]])
@@ -298,7 +292,7 @@ def _allowed(model: KneserNey, k: int, banned: Sequence[int]) -> NDArray[np.bool
         raise TacitError(f"k is {k}; ask for at least 1 word")
     allowed = np.ones(model.vocabulary, np.bool_)  # [V]
     allowed[_ids(banned, model.vocabulary, "banned")] = False
-    allowed[BEGIN] = False
+    allowed[BOS] = False
     return allowed
 
 
@@ -323,8 +317,8 @@ def _sentences(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int) -> tuple[
     if bounds[0] != 0 or bounds[-1] != len(words) or (np.diff(bounds) < 2).any():
         must = f"run from 0 to {len(words)}, each sentence 2 or more"
         raise TacitError(f"offsets do not cut the {len(words)} tokens into sentences; they must {must}")
-    ends = np.add.reduceat((words <= END).astype(np.int64), bounds[:-1])  # [sentences]
-    bad = (words[bounds[:-1]] != BEGIN) | (words[bounds[1:] - 1] != END) | (ends != 2)
+    ends = np.add.reduceat((words <= EOS).astype(np.int64), bounds[:-1])  # [sentences]
+    bad = (words[bounds[:-1]] != BOS) | (words[bounds[1:] - 1] != EOS) | (ends != 2)
     if bad.any():
         which = int(np.argmax(bad))
         raise TacitError(

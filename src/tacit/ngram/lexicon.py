@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import TacitError
+from tacit.text.flat import ends
 from tacit.text.pieces import Pieces
 from tacit.text.vocabulary import EOS, UNK, Vocabulary
 
@@ -79,7 +80,7 @@ def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> Lexicon:
     (2, [3, 4, 5], [1, 0, 0], [-1, 3, 4])
     """
     sizes = np.array([len(s) for s in segments], np.int64)
-    path_starts = np.concatenate([[0], np.cumsum(sizes)])
+    path_starts = ends(sizes)
     flat = np.array([piece for s in segments for piece in s], np.int64)
     state = np.zeros(len(sizes), np.int64)  # [words] after the pieces read so far
     states, count = 1, 0

@@ -37,6 +37,7 @@ from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.sampling import SamplingConfig, choose, cohort_size
 from tacit.federated.slow import slow_training
 from tacit.models.base import Params
+from tacit.text.flat import cells
 from tacit.text.packed import ClientText, Packed, bucket
 from tacit.text.vocabulary import UNK
 
@@ -192,8 +193,8 @@ def _stack(held: Tallies, rows: Ints, widest: int) -> Tally:
     sizes = held.starts[rows + 1] - held.starts[rows]
     wide = (len(rows), 1, bucket(int(sizes.max(initial=widest))))  # few shapes: the program is compiled once
     words, counts = np.zeros(wide, np.int32), np.zeros(wide, np.float32)
-    place = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    row, entry = np.repeat(np.arange(len(rows)), sizes), np.repeat(held.starts[rows], sizes) + place
+    row, place = np.repeat(np.arange(len(rows)), sizes), cells(np.zeros(len(rows), np.int64), sizes)
+    entry = cells(held.starts[rows], sizes)
     words[row, 0, place], counts[row, 0, place] = held.words[entry], held.counts[entry]
     return Tally(words, counts)
 

@@ -21,7 +21,7 @@ from jax import Array
 
 from tacit.models.base import LanguageModel, Params
 from tacit.personal.tuning import Reading
-from tacit.text.flat import cells
+from tacit.text.flat import cells, ends
 from tacit.text.packed import Packed, bucket
 
 KAPPA = 4.0
@@ -58,7 +58,7 @@ def remember(text: Packed, half_life: float = HALF_LIFE) -> Memory:
     """
     spans = text.lengths
     source = cells(text.offsets[:-1], spans)  # places of the words before, in time order
-    begin = np.concatenate([[0], np.cumsum(spans)])[text.owners]  # [users + 1]
+    begin = ends(spans)[text.owners]  # [users + 1]
     count = np.minimum(np.diff(begin), MOST)  # [users]
     size = bucket(int(count.max(initial=1)))
     age = count[:, None] - 1 - np.arange(size)  # [users, words]: 0 for the latest

@@ -170,10 +170,9 @@ def batch_rows(
         raise ValueError(f"a batch needs {needed} rows and rows = {rows}")
     real = np.flatnonzero(lengths.ravel())
     spans = lengths.ravel()[real]
-    within = np.arange(spans.sum()) - np.repeat(np.cumsum(spans) - spans, spans)  # cell within its sentence
-    source = np.repeat(packed.offsets[flat.ravel()[real]], spans) + within
+    source = cells(packed.offsets[flat.ravel()[real]], spans)
     first = ((real // width) * rows + row.ravel()[real]) * time + column.ravel()[real]
-    cell = np.repeat(first, spans) + within
+    cell = cells(first, spans)
     inputs = np.full((len(flat) * rows * time), BOS, np.int32)
     targets = np.full_like(inputs, -1)
     owner = np.full_like(inputs, -1)

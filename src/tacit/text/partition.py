@@ -24,6 +24,7 @@ import numpy as np
 
 from tacit.errors import TacitError
 from tacit.settings import number
+from tacit.text.flat import ends
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,7 @@ def dirichlet(labels: np.ndarray, clients: int, alpha: float, rng: np.random.Gen
     shuffled = rng.permutation(labels.size)
     by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
     _, sizes = np.unique(labels, return_counts=True)
-    ends = _offsets(sizes)
-    for start, end in pairwise(ends.tolist()):
+    for start, end in pairwise(ends(sizes).tolist()):
         shares = rng.dirichlet(np.full(clients, alpha))
         cuts = np.rint(np.cumsum(shares)[:-1] * (end - start)).astype(np.int64)
         owner[by_label[start:end]] = np.searchsorted(cuts, np.arange(end - start), side="right")
@@ -138,7 +138,7 @@ def quantity(n: int, clients: int, sigma: float, rng: np.random.Generator) -> Pa
     extra = np.floor(exact).astype(np.int64)
     left = n - clients - int(extra.sum())
     extra[np.argsort(extra - exact, kind="stable")[:left]] += 1
-    return Partition(rng.permutation(n).astype(np.int64), _offsets(extra + 1))
+    return Partition(rng.permutation(n).astype(np.int64), ends(extra + 1))
 
 
 def _whole(value: object) -> bool:
@@ -163,10 +163,6 @@ def _labels(labels: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)  # [len(sizes) + 1]
-
-
 def _cuts(n: int, pieces: int) -> np.ndarray:
     """Ends of `pieces` runs of n things, equal to within one, [pieces + 1]."""
     return np.arange(pieces + 1, dtype=np.int64) * n // pieces
@@ -177,14 +173,14 @@ def _from_owner(owner: np.ndarray, clients: int) -> Partition:
     whoever holds most at that moment."""
     sizes = np.bincount(owner, minlength=clients)
     order = np.argsort(owner, kind="stable").astype(np.int64)
-    ends = np.cumsum(sizes)
+    last = np.cumsum(sizes)  # where each client's examples end in `order`
     empty = np.flatnonzero(sizes == 0)
     for k in empty:
         donor = int(np.argmax(sizes))
         sizes[donor] -= 1
         sizes[k] += 1
-        ends[donor] -= 1  # the donor's last example in `order` goes
-        owner[order[ends[donor]]] = k
+        last[donor] -= 1  # the donor's last example goes
+        owner[order[last[donor]]] = k
     if empty.size:
         order = np.argsort(owner, kind="stable").astype(np.int64)
-    return Partition(order, _offsets(sizes))
+    return Partition(order, ends(sizes))
