@@ -1,42 +1,42 @@
-// The page: it holds what is typed and with which model, and passes keys to the text and the text to the model.
+// The page: it passes keys to the text (field.js), and the text to the model and to what is learnt (lessons.js).
 //
 // Nothing is fetched after `load`: then the page adds a policy to itself that forbids every request (load.js).
 
-import { endsInAddress, lessonsOf } from "./addresses.js";
-import { alert, withdraw } from "./alerts.js";
+import { endsInAddress } from "./addresses.js";
+import { alert } from "./alerts.js";
 import { choices, offers, showOffers } from "./bar.js";
 import { capitalise } from "./capitals.js";
-import { backspace, endWord, glided, pick, put, restOf, savings } from "./edit.js";
-import { listen, LONGEST_MESSAGE } from "./hardware.js";
-import { makeHistory } from "./history.js";
+import { backspace, endWord, glided, pick, put, savings } from "./edit.js";
+import { makeField, tooLong } from "./field.js";
+import { listen } from "./hardware.js";
 import { makeKeyboard } from "./keyboard.js";
+import { makeLessons } from "./lessons.js";
 import { layoutOf, middleOf } from "./lexicon.js";
 import { countRequests, load, shutTheDoor } from "./load.js";
 import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
-import { follow, untold } from "./memory.js";
 import { makeOwn } from "./own.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { predict } from "./predict.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "./shift.js";
-import { scrollToCaret } from "./sight.js";
 import { themeSwitch } from "./theme.js";
 import { placeOf } from "./tokens.js";
 import { makeTrail } from "./trail.js";
 
 const THOUGHTS = 6; // candidates in the side panel
-const TOO_LONG = `A message holds ${LONGEST_MESSAGE.toLocaleString("en")} characters: what comes after them is left out.`;
 const ENDS = /^[\s.,!?;:…)\]}”"]$/; // characters that end a word and so correct it
 
 const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
 const buttons = /** @type {HTMLButtonElement[]} */ ([...byId("bar").querySelectorAll("button")]);
+const field = makeField(message);
+const { before, after, inside } = field;
 const own = makeOwn(
   () => {
-    line = { ...line, words: line.words.map(({ token }) => ({ token, learnt: false })) };
-    [finished, held] = [null, null];
+    lessons.unknown();
     refresh(null);
   },
   () => refresh(null),
 );
+const lessons = makeLessons(own);
 
 /** @type {import("./load.js").Loaded} */
 let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, parameters: null };
@@ -66,47 +66,13 @@ let shown = [];
 /** What a glide may have meant, until the next key. @type {string[]} */
 let drawn = [];
 const kept = new Set(); // words that were corrected wrongly, in lower case
-let line = untold(0, []);
-/** The line that Enter ended, while backspace may bring it back. @type {import("./memory.js").Line | null} */
-let finished = null;
-/**
- * While words are selected that were just typed: the line with them, and where it ends.
- * @type {{line: import("./memory.js").Line, end: number} | null}
- */
-let held = null;
 let keys = 0;
-let pasted = 0; // characters that no key has typed
-let caret = 0; // where our own last edit left it
 
-const history = makeHistory();
-
-const before = () => message.value.slice(0, message.selectionStart);
-const after = () => message.value.slice(message.selectionEnd);
-
-/**
- * Carry out a change at the caret; not if the message would grow too long. Returns whether it did.
- * @param {import("./edit.js").Change} change
- */
-function apply({ remove, insert, after = 0 }) {
-  const [from, to] = [message.selectionStart - remove, message.selectionEnd + after];
-  if (insert.length > to - from && message.textLength - (to - from) + insert.length > LONGEST_MESSAGE) {
-    alert(TOO_LONG);
-    return false;
-  }
-  if (held) line = held.line; // what is selected goes, and is unlearnt
-  message.setRangeText(insert, from, to, "end");
-  settle();
+/** Carry out a change at the caret. Returns whether there was room for it. @param {import("./edit.js").Change} change */
+function apply(change) {
+  if (!field.apply(change)) return false;
+  lessons.drop();
   return true;
-}
-
-/** The text has changed: what is known of it follows. */
-function settle() {
-  caret = message.selectionStart;
-  held = null;
-  pasted = Math.min(pasted, message.textLength); // what was pasted may be deleted again, key by key
-  history.note({ text: message.value, caret, pasted });
-  if (message.textLength < LONGEST_MESSAGE) withdraw(TOO_LONG);
-  requestAnimationFrame(() => scrollToCaret(message)); // the suggestions need not wait for it
 }
 
 /** A character of a word. @param {string} character @param {[number, number] | null} at where the tap fell */
@@ -130,7 +96,7 @@ function finish(character) {
     if (!apply(made.change)) return false;
     last = made.last;
     if (last?.kind === "corrected") {
-      mended.push({ at: caret - last.put.length, typed, put: last.put.slice(0, -character.length) });
+      mended.push({ at: field.caret() - last.put.length, typed, put: last.put.slice(0, -character.length) });
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
     }
   } else {
@@ -149,23 +115,16 @@ function finish(character) {
  */
 function unmend(character) {
   if (!mended.length || !endsInAddress(before() + character)) return;
-  for (const { at, typed, put } of mended.reverse()) {
-    if (message.value.startsWith(put, at)) message.setRangeText(typed, at, at + put.length, "preserve");
-  }
+  for (const { at, typed, put } of mended.reverse()) field.swap(at, put, typed);
   mended = [];
 }
 
 function newLine() {
-  if (!finish("\n")) return;
-  const end = before().length - 1;
-  const now = follow(line, own.all(), lessonsOf(`${message.value.slice(0, end)} `), own.learning()); // it is finished
-  own.become(now.cache);
-  finished = now.line;
-  line = untold(end + 1, []);
+  if (finish("\n")) lessons.end(before());
 }
 
 function rubOut() {
-  if (message.selectionStart !== message.selectionEnd) {
+  if (field.selected()) {
     apply({ remove: 0, insert: "" });
     last = null;
   } else {
@@ -176,27 +135,11 @@ function rubOut() {
     }
     apply(made.change);
     last = made.last;
-    resume();
+    lessons.resume(before());
   }
   const { typed } = placeOf(before());
   taps = (typed === tapped.word ? tapped.taps : taps).slice(0, typed.length);
 }
-
-/** Where the caret is back in the line that Enter ended, what that line taught is known, and can be unlearnt. */
-function resume() {
-  const start = before().lastIndexOf("\n") + 1;
-  const empty = !line.words.some((word) => word.learnt); // the cache unlearns its latest words only
-  if (start !== line.start && start === finished?.start && empty) line = finished;
-}
-
-/** The line at the caret, none of which is to be learnt: it stood there before. @param {string} text before the caret */
-function lineAt(text) {
-  const { context, typed } = lessonsOf(text);
-  return untold(text.lastIndexOf("\n") + 1, context, typed !== "");
-}
-
-/** Whether the caret stands inside a word, where nothing is corrected. */
-const inside = () => restOf(after()) !== "";
 
 /** A word as the locked shift key wants it. @param {string} word */
 const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
@@ -209,10 +152,7 @@ const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
 function refresh(event, learning = own.learning()) {
   const text = before();
   const place = placeOf(text);
-  if (text.lastIndexOf("\n") + 1 !== line.start) line = lineAt(text); // the caret is in another line
-  const now = follow(line, own.all(), lessonsOf(text), learning);
-  line = now.line;
-  own.become(now.cache);
+  lessons.follow(text, learning);
   shift = settled(shift, place, text);
   keyboard.shift(shift.state, raisesMarks(shift));
   suggest(place);
@@ -239,7 +179,7 @@ function suggest(place) {
 }
 
 function figures() {
-  const saved = savings(keys, message.value.length - pasted);
+  const saved = savings(keys, field.byKeys());
   say("saved", saved === null ? "–" : `${Math.round(100 * saved)} %`);
   own.show();
 }
@@ -317,14 +257,11 @@ function forget() {
 
 /** The caret may be elsewhere. The browser tells it late, perhaps after the next key: so every key asks, too. */
 function moved() {
-  const { selectionStart: from, selectionEnd: to, value } = message;
-  if (from === to) held = null;
-  if (from === caret) return; // it is where our own edit left it
-  const all = held ?? { line, end: caret };
-  held = from < to && from >= all.line.start && !value.slice(to, all.end).trim() ? all : null;
-  caret = from;
+  if (!field.selected()) lessons.letGo();
+  const elsewhere = field.moved();
+  if (!elsewhere) return; // it is where our own edit left it
   forget();
-  [line, finished] = [lineAt(before()), null];
+  lessons.moved(elsewhere);
   refresh(null);
 }
 
@@ -337,35 +274,22 @@ function moved() {
 function foreign(more, deleted) {
   if (more <= 0) keys++; // something was deleted; what no key has typed is counted neither as keys nor as characters
   forget();
-  pasted = Math.max(0, pasted + more);
-  if (held) line = held.line;
-  resume();
-  finished = null;
-  settle();
+  field.foreign(more);
+  lessons.drop();
+  lessons.changed(before());
   refresh(null, false);
-  if (!deleted) inProgressIsForeign();
-}
-
-/** The word in progress may have been pasted, and is not to be learnt. */
-function inProgressIsForeign() {
-  line = { ...line, foreign: lessonsOf(before()).typed ? line.words.length : -1 };
+  if (!deleted) lessons.inProgressIsForeign(before());
 }
 
 /** Take the last change back, or bring it again. Words that go are unlearnt; none is learnt. @param {boolean} again */
 function undo(again) {
-  const state = again ? history.redo() : history.undo();
-  if (!state) return;
+  if (!field.undo(again)) return;
   if (!again && last?.kind === "corrected") kept.add(last.typed.toLowerCase()); // as backspace would
   keys++;
-  message.value = state.text;
-  message.setSelectionRange(state.caret, state.caret);
-  pasted = state.pasted;
   forget();
-  resume();
-  finished = null;
-  settle();
+  lessons.changed(before());
   refresh(null, false);
-  inProgressIsForeign(); // it came back, and is no news
+  lessons.inProgressIsForeign(before()); // it came back, and is no news
 }
 
 const keyboard = makeKeyboard(byId("board"), byId("keys"), {
@@ -380,7 +304,7 @@ listen(message, {
   enter: (event) => typed("\n", newLine, event),
   back: (event) => typed("back", rubOut, event),
   foreign,
-  tooLong: () => alert(TOO_LONG),
+  tooLong,
   moved,
   choose,
   undo,
@@ -401,11 +325,10 @@ buttons.forEach((button, i) => {
 });
 
 byId("clear").addEventListener("click", () => {
-  message.value = "";
+  field.clear();
   forget();
-  [keys, pasted, line, finished] = [0, 0, untold(0, []), null];
-  settle();
-  message.focus();
+  keys = 0;
+  lessons.begin();
   refresh(null);
 });
 addEventListener("error", (event) => alert(`Something went wrong: ${event.message}. What you typed is still there.`));
