@@ -19,7 +19,7 @@ from page_site import running
 
 from commands import write_corpus
 from tacit import personal_models, runs
-from tacit.commands import serve, serve_models
+from tacit.commands import serve, serve_makers, serve_models
 from tacit.errors import TacitError
 from tacit.keyboard import layout, parameters
 from tacit.ngram import compact, compact_suggest
@@ -244,7 +244,7 @@ def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
 
 
 def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(serve_models, "SENTENCES", 200)
+    monkeypatch.setattr(serve_makers, "SENTENCES", 200)
     found = {shown.id: shown for shown in serve_models.find(run).models}
     assert list(found) == [
         "federated",

@@ -123,7 +123,7 @@ def _model(path: Path) -> tuple[Judged, Suggester, Literal["lower", "keep"], str
                 f"{path} is over word-pieces, and --keyboard needs whole words; distil it (`tacit distill`) and "
                 "give its model.tacit"
             )
-        judged = measures_models.of_run(run, path / "checkpoints" / "best.safetensors")
+        judged = measures_models.of_run(run, path / runs.BEST)
         return judged, suggestions.over(of_run(run), capitals=False), run.config.text.case, "network, JAX"
     asked = suggestions.open(path, capitals=False)
     if network8.is_network8(path):

@@ -16,28 +16,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
-
-import numpy as np
 
 from tacit import __version__
 from tacit.commands.serve import Shown
 from tacit.errors import TacitError
 from tacit.files import to_json, write_atomic
 from tacit.keyboard.network8 import is_network8
-from tacit.ngram import compact, compact_writer, load
+from tacit.ngram import compact, load
 from tacit.text.lines import Watch, nobody
-from tacit.text.vocabulary import UNK, Vocabulary
-
-if TYPE_CHECKING:  # making models loads JAX, showing those that are there does not
-    from tacit import runs
-    from tacit.ngram.approximate import Recast
 
 PEOPLE = 3  # personal models that are shown
-SENTENCES = 5000  # drawn from a personal network; four times as many from the run's own
-_MANY = 100_000  # n-grams of a model that is made here for want of one
 
 
 class Found(NamedTuple):
@@ -48,7 +40,7 @@ class Found(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A model that this file can make."""
+    """A model that can be made."""
 
     id: str
     title: str
@@ -72,10 +64,11 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bo
             )
         facts = compact.open(path).facts
         return Found([Shown("file", str(facts.get("name") or path.stem), path.name, path.read_bytes())], [])
-    from tacit import runs
+    from tacit import runs  # which loads JAX: a file needs none
+    from tacit.commands import serve_makers
 
     runs.read_config(path)  # says so if it is no run
-    folder, network = path / "keyboard", path / "checkpoints" / "best.safetensors"
+    folder, network = path / "keyboard", path / runs.BEST
     small, distilled, problems = path / "ngram" / "model.tacit", _distilled(path), list[str]()
     if small.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
         problems.append("ngram/model.tacit was made of an earlier network: `tacit distill` makes it again.")
@@ -84,7 +77,9 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bo
         problems.append(f"{wrong}. A small model was made in its place.")
         distilled = {}
     if not small.is_file() or problems:
-        small = _kept(folder, "federated", _digest(network), _distil(path, data, watch))
+        small = _kept(
+            folder, "federated", _digest(network), partial(serve_makers.federated, path, data, watch)
+        )
     stored, figures = compact.open(small), _figures(distilled)
     mode = runs.read_config(path).training.mode
     about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
@@ -169,36 +164,17 @@ def _wrong(file: Path) -> str:
     return ""
 
 
-def _distil(path: Path, data: Path | None, watch: Watch) -> Callable[[Path], bool]:
-    """The federated model itself, small, for a run that was never distilled."""
-
-    def make(file: Path) -> bool:
-        from tacit import runs
-        from tacit.commands import supplement
-        from tacit.commands.distill import DistillOptions, distill, words_of
-
-        run = runs.load(path)
-        beside = supplement.find(run.config, None, data)
-        options = DistillOptions(
-            max_ngrams=max(_MANY, 4 * len(words_of(run))),
-            topology="r" if beside else "i",
-            sentences=4 * SENTENCES,
-        )
-        found = distill(run, options, data, lambda done, total: watch("distilling", done / total))
-        compact_writer.write(file, found.vocabulary, found.model, name=run.config.name, source="tacit serve")
-        return True
-
-    return make
-
-
 def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dict[str, str]) -> list[Made]:
     """What can be shown beside the federated model."""
+    from tacit.commands import serve_makers as make
+
+    corpus = _distilled(path).get("supplement_corpus")
     found = [
         Made(
             "untrained",
             "Before training",
             "the network before its first round: no word is likelier than others",
-            _untrained(path),
+            partial(make.untrained, path),
         ),
     ]
     if not stored.facts.get("cased"):
@@ -207,15 +183,15 @@ def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dic
                 "supplement",
                 "Kneser-Ney, other people's text",
                 "n-grams of text that is not the clients'" + figures.get("Kneser-Ney, supplement", ""),
-                _supplement(path, stored, data),
-                by=str(_distilled(path).get("supplement_corpus")),
+                partial(make.supplemental, path, stored, corpus, data),
+                by=str(corpus),
             ),
             Made(
                 "collected",
                 "Kneser-Ney, collected text",
                 "the clients' own text in one place, a yardstick"
                 + figures.get("Kneser-Ney, collected text", ""),
-                _collected(path, stored, data),
+                partial(make.collected, path, stored, data),
                 own=True,
             ),
         ]
@@ -223,119 +199,6 @@ def _others(path: Path, stored: compact.Compact, data: Path | None, figures: dic
     for file in people:
         name = unquote(file.stem)
         about = "the network tuned on this person's text, on the same n-grams"
-        make = _personal(path, name, stored)
-        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, make, (file,), own=True))
+        tuned = partial(make.personal, path, name, stored)
+        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, tuned, (file,), own=True))
     return found
-
-
-def _untrained(path: Path) -> Callable[[Path], bool]:
-    def make(file: Path) -> bool:
-        import jax
-
-        from tacit import runs
-        from tacit.ngram import kneser_ney
-        from tacit.ngram.approximate import approximate
-        from tacit.ngram.automaton import from_kneser_ney
-        from tacit.ngram.sampling import network
-
-        run = runs.load(path)
-        if run.spelling:
-            return False
-        v = len(run.vocabulary)
-        single = from_kneser_ney(kneser_ney.fit(np.array([0, UNK, 1]), np.array([0, 3]), v, 1)).topology
-        source = network(run.model, run.model.init(jax.random.key(run.config.seed)), longest=16)
-        model = approximate(source, single, sentences=64, fixed=True)
-        compact_writer.write(file, run.vocabulary, model, name="untrained", source="tacit serve")
-        return True
-
-    return make
-
-
-def _supplement(path: Path, stored: compact.Compact, data: Path | None) -> Callable[[Path], bool]:
-    def make(file: Path) -> bool:
-        from tacit import runs
-        from tacit.commands import supplement
-        from tacit.commands.distill import words_of
-
-        run = runs.load(path)
-        beside = supplement.find(run.config, _distilled(path).get("supplement_corpus"), data)
-        if beside is None:
-            return False
-        words = words_of(run)
-        packed = beside.packed(words)
-        _write_counted(file, words, packed.tokens, packed.offsets, stored, "supplement")
-        return True
-
-    return make
-
-
-def _collected(path: Path, stored: compact.Compact, data: Path | None) -> Callable[[Path], bool]:
-    def make(file: Path) -> bool:
-        from dataclasses import replace
-
-        from tacit import runs
-        from tacit.commands.distill import words_of
-        from tacit.text.packed import Packed
-        from tacit.text.prepare import prepare
-
-        run = runs.load(path)
-        config, words = run.config, words_of(run)
-        text = replace(config.text, pieces=0, inventory="") if run.spelling else config.text
-        clients = prepare(text, config.partition, config.typists, config.seed, words, data).clients
-        if not isinstance(clients, Packed):
-            return False
-        _write_counted(file, words, clients.tokens, clients.offsets, stored, "collected")
-        return True
-
-    return make
-
-
-def _write_counted(
-    file: Path, words: Vocabulary, tokens: np.ndarray, offsets: np.ndarray, like: compact.Compact, name: str
-) -> None:
-    """A Kneser-Ney model of the order and size of another."""
-    from tacit.ngram.sampling import Sentences
-    from tacit.ngram.topology import from_corpus
-
-    size = max(sum(like.facts["ngrams"]), len(words)) - 1  # `<s>` is a word of the file but no n-gram
-    text = Sentences(np.asarray(tokens, np.int64), np.asarray(offsets, np.int64))
-    model = from_corpus(text, len(words), like.order, size)
-    compact_writer.write(file, words, model, name=name, source="tacit serve")
-
-
-def _personal(path: Path, user: str, stored: compact.Compact) -> Callable[[Path], bool]:
-    def make(file: Path) -> bool:
-        from tacit import personal_models, runs
-        from tacit.ngram.approximate import approximate
-        from tacit.ngram.sampling import network
-        from tacit.personal.mixing import ALONE
-
-        run = runs.load(path)
-        if run.spelling or stored.facts.get("cased"):
-            return False
-        own = personal_models.load(run, user)
-        if own.mix != ALONE:  # what the gate accepted is more than the tuned network
-            return False
-        words, federated = stored.to_automaton()
-        source = network(run.model, own.params)
-        recast = _in_words_of(words, run)
-        model = approximate(source, federated.topology, SENTENCES, recast=recast)
-        compact_writer.write(file, words, model, name=f"personal {user}", source="tacit serve")
-        return True
-
-    return make
-
-
-def _in_words_of(words: Vocabulary, run: runs.Run) -> Recast:
-    """From the network's ids to those of a compact file, which go by the alphabet."""
-    import jax.numpy as jnp
-
-    from tacit.ngram.approximate import Recast
-
-    places = np.array([i if i <= UNK else words.index[w] for i, w in enumerate(run.vocabulary.words)])
-    return Recast(
-        len(words),
-        lambda text: places[text.tokens],
-        lambda text, positions, p: jnp.zeros((p.shape[0], len(words))).at[:, places].set(p),
-        lambda text: np.zeros(len(text.tokens), np.int64),  # a word goes to the same place wherever it stands
-    )

@@ -15,7 +15,7 @@ back to the last checkpoint and goes on. Every draw is addressed by seed and rou
 killed at any moment ends with the same bytes as one that was not.
 """
 
-from tacit.runs.directory import Run, digest, load, read_config
+from tacit.runs.directory import BEST, Run, digest, load, read_config
 from tacit.runs.training import Watcher, make_trainer, sample, train
 
-__all__ = ["Run", "Watcher", "digest", "load", "make_trainer", "read_config", "sample", "train"]
+__all__ = ["BEST", "Run", "Watcher", "digest", "load", "make_trainer", "read_config", "sample", "train"]
