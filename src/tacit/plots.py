@@ -11,6 +11,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib import ticker
 
 COLOURS = ("#0b6e99", "#c4572a", "#5b8c3a", "#7b5ea7", "#8a6d3b", "#3a7d7c", "#b03a6b", "#555555")
 _STYLE: Any = {
@@ -65,11 +66,11 @@ def curves(
             axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=_plain(name))
         if log:
             axes.set_yscale("log")
-            axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-            axes.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+            axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+            axes.yaxis.set_minor_formatter(ticker.NullFormatter())
         if percent:
-            axes.yaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
+            axes.yaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
         if len(lines) + len(levels or {}) > 1:
@@ -91,7 +92,27 @@ def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | 
             capsize=4,
         )
         axes.invert_yaxis()
-        axes.xaxis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0))
+        axes.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
         axes.set_xlabel(label)
         axes.grid(visible=False, axis="y")
+        return _svg(figure)
+
+
+def clusters(
+    groups: Sequence[str], series: Mapping[str, Sequence[float | None]], xlabel: str, ylabel: str
+) -> str:
+    """Bars side by side: one cluster for each group, one colour for each series."""
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(figsize=(5.2, 3.1))
+        width = 0.8 / max(1, len(series))
+        for i, (colour, (name, values)) in enumerate(zip(COLOURS, series.items(), strict=False)):
+            x = [k + (i - (len(series) - 1) / 2) * width for k in range(len(groups))]
+            axes.bar(x, [0 if v is None else v for v in values], width, color=colour, label=name)
+        axes.axhline(0, color="#555", linewidth=0.8)
+        axes.set_xticks(range(len(groups)), groups, fontsize=7)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        axes.grid(visible=False, axis="x")
+        if len(series) > 1:
+            axes.legend()
         return _svg(figure)

@@ -12,7 +12,7 @@ import pytest
 
 from commands import TINY, WORDS, Commands, file_size_limit, tree, write_corpus
 from tacit import personal_models, runs
-from tacit.commands import evaluate, personal_report
+from tacit.commands import personal_report
 from tacit.commands import personalize as personal
 from tacit.commands.personal_summary import for_machines
 from tacit.config import resolve
@@ -93,7 +93,9 @@ def test_a_known_corpus_is_the_same_by_its_path(tmp_path: Path):
     file.parent.mkdir()
     write_corpus(file)
     assert catalogue.resolve("nus-sms", tmp_path) == file
-    assert evaluate._same(str(file), "nus-sms", tmp_path) and not evaluate._same("ptb", "nus-sms", tmp_path)
+    assert catalogue.same_corpus(str(file), "nus-sms", tmp_path) and not catalogue.same_corpus(
+        "ptb", "nus-sms", tmp_path
+    )
 
 
 def test_the_directory(done: Path):

@@ -18,7 +18,7 @@ from tacit.ngram import baseline, compact, load
 from tacit.ngram.automaton import log_probs
 from tacit.ngram.compact_suggest import next_words
 from tacit.ngram.suggest import top_k
-from tacit.text.catalogue import resolve
+from tacit.text.catalogue import resolve, same_corpus
 from tacit.text.corpus import is_messages
 from tacit.text.lines import Watch, nobody
 from tacit.text.pieces import MARKER
@@ -39,7 +39,7 @@ def evaluate(
         return _evaluate_file(path, corpus, data, watch)
     run = runs.load(path)
     config, spelling, score = run.config, run.spelling, scorer(run.model, run.spelling)
-    if corpus is not None and not _same(corpus, config.text.corpus, data):
+    if corpus is not None and not same_corpus(corpus, config.text.corpus, data):
         people = corpus == "typists" or is_messages(resolve(corpus, data))  # which have no protocol
         protocol = "plain" if people else config.text.protocol
         other = config.text.of(corpus, protocol)
@@ -51,16 +51,6 @@ def evaluate(
     if ready.seen is not None:
         found["seen"] = summary(score(run.params, ready.seen), ready.seen, spelling)
     return found
-
-
-def _same(corpus: str, own: str, data: Path | None = None) -> bool:
-    """Do two names mean the same corpus? Paths may be written in several ways, and a known corpus has one, too."""
-    if corpus == own or "typists" in (corpus, own):
-        return corpus == own
-    try:
-        return resolve(corpus, data).samefile(resolve(own, data))
-    except (TacitError, OSError):  # one of them is not there: whoever reads it says so
-        return False
 
 
 def _evaluate_file(path: Path, corpus: str | None, data: Path | None, watch: Watch) -> dict[str, Any]:

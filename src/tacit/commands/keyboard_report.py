@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tacit import runs
-from tacit.commands.evaluate import _same
 from tacit.errors import TacitError
 from tacit.keyboard import accuracy, measures, measures_models, measures_text, network8, suggestions
 from tacit.keyboard.measures import Sums
@@ -23,6 +22,7 @@ from tacit.keyboard.measures_text import Typed, Words
 from tacit.keyboard.networks import of_run
 from tacit.keyboard.suggestions import Suggester
 from tacit.ngram import compact, load
+from tacit.text.catalogue import same_corpus
 from tacit.text.lines import Watch, nobody
 from tacit.text.prepare import TextConfig
 from tacit.text.typists import TypistsConfig
@@ -108,7 +108,7 @@ def _subject(path: Path, corpus: str | None, held_out: Path | None, data: Path |
         return Subject(judged, asked, TextConfig(corpus=corpus, case=case), TypistsConfig(), None, runtime)
     run = runs.read_config(whose)
     config = dataclasses.replace(run.text, case=case)
-    if corpus is None or _same(corpus, config.corpus, data):
+    if corpus is None or same_corpus(corpus, config.corpus, data):
         return Subject(judged, asked, config, run.typists, run.seed, runtime)
     config = config.of(corpus)
     return Subject(judged, asked, config, run.typists, None, runtime)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-import matplotlib.pyplot as plt
 
 from tacit import plots
 from tacit.personal.sums import HUNDREDTHS
@@ -127,26 +125,6 @@ def who(summary: Mapping[str, Any]) -> str:
     return f"{summary['users']} people ({summary['people']}); left out: {', '.join(why) if why else 'nobody'}"
 
 
-def _bars(
-    groups: Sequence[str], series: Mapping[str, Sequence[float | None]], xlabel: str, ylabel: str
-) -> str:
-    """Bars side by side: one cluster for each group, one colour for each series."""
-    with plt.rc_context(plots._STYLE):
-        figure, axes = plt.subplots(figsize=(5.2, 3.1))
-        width = 0.8 / max(1, len(series))
-        for i, (colour, (name, values)) in enumerate(zip(plots.COLOURS, series.items(), strict=False)):
-            x = [k + (i - (len(series) - 1) / 2) * width for k in range(len(groups))]
-            axes.bar(x, [0 if v is None else v for v in values], width, color=colour, label=name)
-        axes.axhline(0, color="#555", linewidth=0.8)
-        axes.set_xticks(range(len(groups)), groups, fontsize=7)
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel(ylabel)
-        axes.grid(visible=False, axis="x")
-        if len(series) > 1:
-            axes.legend()
-        return plots._svg(figure)
-
-
 def histograms(summary: Mapping[str, Any]) -> list[str]:
     """Figure 2: for each B, how people's change of accuracy is spread, a line for each L."""
     x = [i / 100 + 0.005 for i in range(-HUNDREDTHS - 1, HUNDREDTHS + 1)]
@@ -176,7 +154,7 @@ def slices(summary: Mapping[str, Any]) -> list[str]:
         groups = [f"{s['slice']}\n({s['users']:.0f})" for s in first]
         series = {name: [s["delta_mean"] for s in found[what]] for name, found in named.items()}
         xlabel = f"{label} (people), B {best['batch']}"
-        shown.append(_bars(groups, series, xlabel, "mean change of accuracy"))
+        shown.append(plots.clusters(groups, series, xlabel, "mean change of accuracy"))
     return shown
 
 

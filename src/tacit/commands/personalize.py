@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import personal_models, runs
-from tacit.commands import evaluate, personal_summary
+from tacit.commands import personal_summary
 from tacit.commands.personal_summary import Gated
 from tacit.errors import TacitError
 from tacit.files import all_or_nothing, check_place, holds_nothing, to_json, write_atomic
@@ -32,6 +32,7 @@ from tacit.personal.parts import PARTS
 from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, Users, split
 from tacit.personal.strategies import Strategy
 from tacit.personal_models import Stored
+from tacit.text.catalogue import same_corpus
 from tacit.text.corpus import Corpus, fingerprint
 from tacit.text.encode import everybody, numbered, of_people, packed
 from tacit.text.held_out import LONGEST_SCORED
@@ -101,7 +102,7 @@ def people(
     """Whose text is used, and the text, messages whole and oldest first."""
     config, lower = run.config, run.config.text.case == "lower"
     corpus = options.corpus or config.text.corpus
-    own = config.text if evaluate._same(corpus, config.text.corpus, data) else None
+    own = config.text if same_corpus(corpus, config.text.corpus, data) else None
     if corpus == "typists":
         first, count = config.typists.users, options.users or TYPISTS
         made = Typists(dataclasses.replace(config.typists, users=first + count))

@@ -6,16 +6,16 @@ under the directory that `--data` names. Stand-ins are drawn from a seed, so tha
 
 from __future__ import annotations
 
-import gzip
 import io
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tacit.errors import TacitError
 from tacit.randomness import generator, stream
 from tacit.text import catalogue
+from tacit.text.catalogue import opened
 
 _DIGITS, _SPAM = stream("stand-in digits"), stream("stand-in spam")
 
@@ -44,25 +44,14 @@ class LabelledTexts(NamedTuple):
 def locate(name: str, data: Path | None) -> Path:
     """Where a known set lies under the data directory, or one line about where to get it and where to put it."""
     entry, root = catalogue.find(name), catalogue.data_directory(data)
-    folder = root / entry.folder
-    paths = [
-        next((p for p in (folder / f.name, folder / f"{f.name}.gz") if p.is_file()), None)
-        for f in entry.files
-    ]
-    if any(path is None for path in paths):
+    found = catalogue.lies(entry, root)
+    if found is None:
         files = ", ".join(f.name for f in entry.files)
         raise TacitError(
             f"'{name}' is not in {root}; get it from {entry.source} ({entry.path}), put {files} (or each with .gz) "
-            f"into {folder}, or name another directory with --data"
+            f"into {root / entry.folder}, or name another directory with --data"
         )
-    return folder if len(paths) > 1 else paths[0]  # type: ignore[return-value]
-
-
-def opened(path: Path) -> IO[bytes]:
-    """A file that may be gzipped."""
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    return io.BufferedReader(gzip.GzipFile(path)) if zipped else path.open("rb")
+    return found
 
 
 def read_idx(path: Path) -> np.ndarray:

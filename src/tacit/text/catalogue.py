@@ -77,10 +77,24 @@ def resolve(name_or_path: str, data_dir: Path | None = None) -> Path:
         raise TacitError(f"'{name_or_path}' is neither a path nor a known corpus{hint}")
     entry = find(name_or_path)
     root = data_directory(data_dir)
-    found = _at(entry, root)
+    found = lies(entry, root)
     if found is None:
         raise TacitError(f"'{entry.name}' is not in {root}; {_how(entry)}")
     return found
+
+
+def same_corpus(one: str, other: str, data_dir: Path | None = None) -> bool:
+    """Whether two names mean the same corpus. Paths may be written in several ways, and a known corpus has one, too.
+
+    >>> same_corpus("ptb", "ptb"), same_corpus("typists", "ptb")
+    (True, False)
+    """
+    if one == other or "typists" in (one, other):
+        return one == other
+    try:
+        return resolve(one, data_dir).samefile(resolve(other, data_dir))
+    except (TacitError, OSError):  # one of them is not there: whoever reads it says so
+        return False
 
 
 def aside(name_or_path: str) -> tuple[str, ...]:
@@ -91,6 +105,21 @@ def aside(name_or_path: str) -> tuple[str, ...]:
     """
     known = {entry.name: entry.aside for entry in ENTRIES}
     return () if user_path(name_or_path).exists() else known.get(name_or_path, ())
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The content of a file that may be gzipped."""
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    return io.BufferedReader(gzip.GzipFile(path)) if zipped else path.open("rb")
+
+
+def lies(entry: Entry, root: Path) -> Path | None:
+    """Where under `root` the corpus lies: the file itself, or the directory when there are several; None: nowhere."""
+    paths = [_present(file, root / entry.folder) for file in entry.files]
+    if any(path is None for path in paths):
+        return None
+    return paths[0] if len(paths) == 1 else root / entry.folder
 
 
 def fetch(entry: Entry, target_dir: Path) -> Path:
@@ -113,7 +142,7 @@ def fetch(entry: Entry, target_dir: Path) -> Path:
         raise TacitError(
             f"{folder}: cannot write there ({error.strerror or error}); give another directory"
         ) from None
-    found = _at(entry, target_dir)
+    found = lies(entry, target_dir)
     assert found is not None
     return found
 
@@ -147,7 +176,7 @@ def _content(file: File, download: Path) -> Iterator[IO[bytes]]:
         with zipfile.ZipFile(download) as archive, archive.open(file.member) as source:
             yield source
     else:
-        with _plain(download) as source:
+        with opened(download) as source:
             yield source
 
 
@@ -196,13 +225,6 @@ def _by_hand(entry: Entry) -> str:
     return f"fetch it by hand from {entry.source}, {entry.path}{made}, and pass --corpus PATH, {entry.layout}"
 
 
-def _plain(path: Path) -> IO[bytes]:
-    """The content of a file that may be gzipped."""
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    return io.BufferedReader(gzip.GzipFile(path)) if zipped else path.open("rb")
-
-
 def _present(file: File, folder: Path) -> Path | None:
     for name in (file.name, file.name + ".gz"):
         if (folder / name).is_file():
@@ -217,17 +239,9 @@ def _right(file: File, folder: Path) -> bool:
         return False
     digest = hashlib.sha256()
     try:
-        with _plain(path) as source:
+        with opened(path) as source:
             while block := source.read(1 << 20):
                 digest.update(block)
     except (OSError, EOFError, zlib.error):
         return False
     return digest.hexdigest() == file.sha256
-
-
-def _at(entry: Entry, root: Path) -> Path | None:
-    """Where under `root` the corpus lies: the file itself, or the directory when there are several."""
-    paths = [_present(file, root / entry.folder) for file in entry.files]
-    if any(path is None for path in paths):
-        return None
-    return paths[0] if len(paths) == 1 else root / entry.folder

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.experiments.data import locate, opened
+from tacit.experiments.data import locate
 from tacit.experiments.entry import Settings
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
+from tacit.text.catalogue import opened
 from tacit.text.packed import Packed
 from tacit.text.prepare import PartitionConfig, TextConfig, prepare
 from tacit.text.typists import TypistsConfig
