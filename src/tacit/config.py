@@ -18,6 +18,7 @@ from typing import Any, Literal
 from tacit.errors import TacitError, nearest
 from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.central import CentralConfig
+from tacit.federated.executors import Executor
 from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
@@ -40,7 +41,7 @@ class TrainingConfig:
     evaluate_every: int = number(1, 1)
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
     checkpoint_every: int = number(1, 1)
-    executor: Literal["auto", "vmap", "map", "slow"] = "auto"
+    executor: Executor = "auto"
     lanes_mb: int = number(0, 0)  # vmap: memory for the lanes; 0: a third of the device's, or 2 GB
 
 
@@ -163,36 +164,45 @@ def _refuse_what_does_nothing(config: Config) -> None:
             f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
         )
     server, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
-    dealt, usual = config.partition, PartitionConfig()
+    dealt, usual = config.partition, Config()
     by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
     adaptive = ("adam", "yogi")
     idle = {
         "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
         "partition.clients": (
-            dealt.clients != usual.clients and by_people,
+            dealt.clients != usual.partition.clients and by_people,
             "partition.kind = 'iid' or another",
         ),
         "partition.by": (
-            dealt.by != usual.by and dealt.kind not in ("shards", "dirichlet"),
+            dealt.by != usual.partition.by and dealt.kind not in ("shards", "dirichlet"),
             "partition.kind = 'shards' or 'dirichlet'",
         ),
         "partition.shards": (
-            dealt.shards != usual.shards and dealt.kind != "shards",
+            dealt.shards != usual.partition.shards and dealt.kind != "shards",
             "partition.kind = 'shards'",
         ),
         "partition.alpha": (
-            dealt.alpha != usual.alpha and dealt.kind != "dirichlet",
+            dealt.alpha != usual.partition.alpha and dealt.kind != "dirichlet",
             "partition.kind = 'dirichlet'",
         ),
         "partition.sigma": (
-            dealt.sigma != usual.sigma and dealt.kind != "quantity",
+            dealt.sigma != usual.partition.sigma and dealt.kind != "quantity",
             "partition.kind = 'quantity'",
         ),
         "server.momentum": (server.momentum > 0 and server.optimiser != "sgd", "server.optimiser = 'sgd'"),
         "server.nesterov": (server.nesterov and not server.momentum, "server.momentum above 0"),
-        "server.beta1": (server.beta1 != 0.9 and server.optimiser not in adaptive, "adam or yogi"),
-        "server.beta2": (server.beta2 != 0.99 and server.optimiser not in adaptive, "adam or yogi"),
-        "server.tau": (server.tau != 1e-3 and server.optimiser == "sgd", "an adaptive server.optimiser"),
+        "server.beta1": (
+            server.beta1 != usual.server.beta1 and server.optimiser not in adaptive,
+            "adam or yogi",
+        ),
+        "server.beta2": (
+            server.beta2 != usual.server.beta2 and server.optimiser not in adaptive,
+            "adam or yogi",
+        ),
+        "server.tau": (
+            server.tau != usual.server.tau and server.optimiser == "sgd",
+            "an adaptive server.optimiser",
+        ),
         "aggregation.uniform": (
             config.aggregation.uniform and (rule, scheme) != ("mean", "uniform"),
             "aggregation.rule = 'mean' and sampling.scheme = 'uniform'",
@@ -202,11 +212,11 @@ def _refuse_what_does_nothing(config: Config) -> None:
             "aggregation.rule = 'attentive'",
         ),
         "aggregation.distance": (
-            config.aggregation.distance != "frobenius" and rule in ("mean", "attentive-loss"),
+            config.aggregation.distance != usual.aggregation.distance and rule in ("mean", "attentive-loss"),
             "aggregation.rule = 'attentive'",
         ),
         "aggregation.form": (
-            config.aggregation.form != "exact" and rule in ("mean", "attentive"),
+            config.aggregation.form != usual.aggregation.form and rule in ("mean", "attentive"),
             "aggregation.rule = 'attentive-loss'",
         ),
     }
