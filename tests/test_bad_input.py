@@ -71,6 +71,18 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["data", "get", "pbt"], ["'pbt'", "'ptb'"]),
         (["data", "lisst"], ["lisst"]),
         (["data", "describe", "~nobody-here/x.jsonl"], ["~nobody-here/x.jsonl", "tacit data list"]),
+        (
+            ["count", "fedavg", "--whitelist", "~nobody-here/words.txt"],
+            ["~nobody-here/words.txt: cannot read"],
+        ),
+        (
+            [
+                "train",
+                "fedavg",
+                *sets("text.vocabulary=0", "text.pieces=50", "text.inventory=~nobody-here/counts.tsv"),
+            ],
+            ["~nobody-here/counts.tsv: cannot read"],
+        ),
         (["train", "fedavg", "--seed", "4294967296"], ["seed = 4294967296"]),
         (["demo", "--set", "client.epoch=3"], ["client.epoch", "'epochs'"]),
     ],

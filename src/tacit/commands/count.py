@@ -34,6 +34,7 @@ from tacit.ngram import whitelist
 from tacit.ngram.compared import change, judge, share
 from tacit.ngram.convergence import compared_at, halves, rounds_between_new
 from tacit.ngram.unigrams import Round, chosen_words, counting, whole_counts
+from tacit.text.catalogue import user_path
 from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, prepare, read_population
 from tacit.text.vocabulary import SPECIALS, Vocabulary
@@ -210,7 +211,7 @@ def _whitelist(
             f"nothing says which words of {config.text.corpus} may be counted; give --whitelist FILE, or --supplement "
             "CORPUS to take the words of"
         )
-    words = whitelist.read(Path(given).expanduser()) if given and size is None else None
+    words = whitelist.read(user_path(given)) if given and size is None else None
     if beside is None:
         assert words is not None
         return words, None

@@ -262,7 +262,7 @@ def _words(config: TextConfig, counted: Callable[[], Mapping[str, int]]) -> Voca
         words = vocabulary.build(counted(), config.vocabulary)
     if not config.pieces:
         return words
-    return Spelling(inventory(Path(config.inventory).expanduser(), config.pieces), words)
+    return Spelling(inventory(catalogue.user_path(config.inventory), config.pieces), words)
 
 
 def _prepared(
