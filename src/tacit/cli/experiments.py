@@ -145,19 +145,20 @@ def _fully(
 
 
 def _start() -> None:
-
     start_jax()
-    keep_compiled()
+    _keep_compiled()
 
 
-def keep_compiled() -> None:
+def _keep_compiled() -> None:
     """Let JAX keep compiled programs between rows and processes, unless it was told where."""
     import jax
 
-    if jax.config.values.get("jax_compilation_cache_dir") is None:
-        kept = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
-        kept.mkdir(mode=0o700, exist_ok=True)
-        if kept.lstat().st_uid != os.getuid():  # somebody else's programs are not run
-            return
-        jax.config.update("jax_compilation_cache_dir", str(kept))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    told = jax.config.values.get("jax_compilation_cache_dir") is not None
+    if told or not hasattr(os, "getuid"):  # Windows: whose folder it is cannot be told
+        return
+    kept = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
+    kept.mkdir(mode=0o700, exist_ok=True)
+    if kept.lstat().st_uid != os.getuid():  # somebody else's programs are not run
+        return
+    jax.config.update("jax_compilation_cache_dir", str(kept))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
