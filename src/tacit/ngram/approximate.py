@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology
-from tacit.ngram.counting import Counts, Tally, grouped
+from tacit.ngram.counting import Counts, Tally, grouped, told
 from tacit.ngram.minimise import minimise
 from tacit.ngram.sampling import Block, Sentences, Source, draw
 from tacit.ngram.topology import COMMON_WORDS, MAX_NGRAMS, from_corpus, merge
@@ -87,7 +87,7 @@ def approximate(
     True
     """
     steps = _Steps(watch, 2)
-    text = draw(source, seed, _some(sentences), steps.next())
+    text = draw(source, seed, at_least_one(sentences), steps.next())
     counts = count(source, [topology], text, steps.next(), recast)
     return minimise(topology, counts[0], fixed).model
 
@@ -116,7 +116,7 @@ def algorithm_1(
             "make both with one vocabulary"
         )
     steps = _Steps(watch, 3)
-    text = draw(source, seed, _some(sentences), steps.next())
+    text = draw(source, seed, at_least_one(sentences), steps.next())
     mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
     shapes = [supplement.topology, from_corpus(mine, labels, order, max_ngrams, common).topology]
     counts = count(source, shapes, text, steps.next(), recast)
@@ -140,15 +140,10 @@ def count(
     if recast:
         context = np.arange(len(mine.tokens)) if recast.context is None else recast.context(mine)
     groups = grouped(tallies, context)
-    total, done = int(np.unique(groups[groups >= 0]).size), 0
-    for block in source.blocks(text, groups):
-        if recast:
-            block = Block(block.positions, recast.spread(mine, block.positions, block.p))
+    for positions, p in told(source.blocks(text, groups), groups, watch):
+        block = Block(positions, recast.spread(mine, positions, p) if recast else p)
         for tally in tallies:
             tally.add(block)
-        done += int(np.unique(groups[block.positions]).size)
-        if watch:
-            watch(min(done, total), total)
     return [tally.counts() for tally in tallies]
 
 
@@ -167,7 +162,8 @@ class _Steps:
         return lambda done, total: watch(1000 * before + 1000 * done // max(1, total), 1000 * self._steps)
 
 
-def _some(sentences: int) -> int:
+def at_least_one(sentences: int) -> int:
+    """How many sentences are drawn, if that is any."""
     if sentences < 1:
         raise TacitError(f"sentences is {sentences}; draw at least one to approximate a model")
     return sentences

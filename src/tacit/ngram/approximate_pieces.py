@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import TacitError
-from tacit.ngram.approximate import Models, Watch, approximate
+from tacit.ngram.approximate import Models, Watch, approximate, at_least_one
 from tacit.ngram.automaton import Automaton, Topology, from_trie
 from tacit.ngram.capitals import recast
 from tacit.ngram.casing import Caser
 from tacit.ngram.compose import Composed, compose, to_words, unreadable, walk
-from tacit.ngram.counting import Counts, Tally, added, grouped
+from tacit.ngram.counting import Counts, Tally, added, grouped, told
 from tacit.ngram.grams import grams
 from tacit.ngram.lexicon import Lexicon, lexicon
 from tacit.ngram.minimise import minimise
@@ -89,9 +89,9 @@ def piece_text(
         raise TacitError(
             f"the model has {source.vocabulary} labels and the inventory {len(pieces)} pieces; use the model's own"
         )
-    if sentences < 1:
-        raise TacitError(f"sentences is {sentences}; draw at least one to approximate a model")
-    return PieceText(source, draw(source, seed, sentences, watch), lexicon(pieces, words), pieces.ends)
+    return PieceText(
+        source, draw(source, seed, at_least_one(sentences), watch), lexicon(pieces, words), pieces.ends
+    )
 
 
 def count_pieces(text: PieceText, composed: Composed, watch: Watch | None = None) -> Counts:
@@ -99,15 +99,11 @@ def count_pieces(text: PieceText, composed: Composed, watch: Watch | None = None
     way = walk(composed, text.sentences.tokens, text.sentences.offsets, text.ends)
     tally = Tally(composed.topology, way.states, whole=True)
     groups = grouped([tally], way.history)
-    total, done = int(np.unique(groups[groups >= 0]).size), 0
     unknown = np.zeros(len(composed.words))
-    for block in text.source.blocks(text.sentences, groups):
+    for block in told(text.source.blocks(text.sentences, groups), groups, watch):
         tally.add(block)
         lost = unreadable(composed, way.states[block.positions], block.p)
         unknown += added(way.history[block.positions], lost, len(unknown))
-        done += int(np.unique(groups[block.positions]).size)
-        if watch:
-            watch(min(done, total), total)
     return to_words(composed, tally.counts(), unknown)
 
 

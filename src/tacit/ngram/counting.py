@@ -27,6 +27,7 @@ the distribution given that the automaton can go on. Else all of it would be tak
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -100,6 +101,16 @@ def grouped(tallies: list[Tally], context: Ints | None = None) -> Ints:
     groups = np.empty(len(by), np.int64)
     groups[by] = np.cumsum(new)
     return np.where(tallies[0].states >= 0, groups, -1)
+
+
+def told(blocks: Iterable[Block], groups: Ints, watch: Callable[[int, int], None] | None) -> Iterator[Block]:
+    """The same blocks; when one has been worked on, `watch(done, total)` hears how many groups have been met."""
+    total, done = int(np.unique(groups[groups >= 0]).size), 0
+    for block in blocks:
+        yield block
+        done += int(np.unique(groups[block.positions]).size)
+        if watch:
+            watch(min(done, total), total)
 
 
 @dataclass
