@@ -8,12 +8,15 @@ that it is never put on another model. It belongs to one person and stays on tha
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from tacit import runs
 from tacit.checkpoints import UNREADABLE, facts_in, load_tree, save_tree
@@ -41,8 +44,8 @@ class Personal(NamedTuple):
     """A person's model, read back."""
 
     params: Params
-    mix: Mix
-    memory: Memory | None  # one person's
+    mix: Mix = ALONE
+    memory: Memory | None = None  # one person's
 
 
 def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarray) -> list[Stored]:
@@ -119,7 +122,8 @@ def load(run: runs.Run, user: str) -> Personal:
         whole = np.zeros(MOST, np.int32)
         like["memory"] = Memory(whole, whole, whole.astype(np.float32))
     tree, _ = load_tree(file, like)
-    return Personal(chosen.join(run.params, tree["tuned"]), mix, tree.get("memory"))
+    params = chosen.join(run.params, tree["tuned"])
+    return Personal(jax.tree.map(jnp.asarray, params), mix, tree.get("memory"))
 
 
 def _facts(file: Path) -> dict[str, str]:
@@ -133,13 +137,18 @@ def _facts(file: Path) -> dict[str, str]:
     return found
 
 
+def reading(run: runs.Run, own: Personal) -> Callable[[Any], Array]:
+    """The log-scores of this person's model, from inputs [rows, time] to [rows, time, words]."""
+    read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
+    memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # of nobody
+    return lambda inputs: read(run.params, own.params, memory, inputs)[0]
+
+
 def suggest(run: runs.Run, own: Personal, context: np.ndarray, k: int) -> list[tuple[int, float]]:
     """The k likeliest next words after a context of ids (`<s>` first) for this person, with their probabilities."""
     padded = np.zeros((1, bucket(len(context))), np.int32)
     padded[0, : len(context)] = context
-    memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))
-    read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
-    scores = jax.jit(read)(run.params, own.params, memory, padded)[0, 0, len(context) - 1]
+    scores = jax.jit(reading(run, own))(padded)[0, len(context) - 1]
     odds = np.exp(np.asarray(scores - jax.nn.logsumexp(scores), np.float64))
     order = np.argsort(-odds[UNK + 1 :], kind="stable")[:k] + UNK + 1
     return [(int(i), float(odds[i])) for i in order]

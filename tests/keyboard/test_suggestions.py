@@ -79,9 +79,14 @@ def test_a_network_and_a_personal_one(tmp_path):
     memory = Memory(word - 1, word, word.astype(np.float32))
     memory.before[-2:], memory.word[-2:], memory.weight[-2:] = 3, words.index["tree"], 1.0
     (tmp_path / "run" / "personal" / "models").mkdir(parents=True)
-    for user, mix in (("ana", (1.0, 0.0)), ("bo", (0.0, 0.9))):
-        tuned = {"output_bias": np.arange(len(words), dtype=np.float32)}
-        facts = {"user": user, "part": "bias", "base": runs.digest(run.path)}
+    bias = {"output_bias": np.arange(len(words), dtype=np.float32)}
+    for user, part, mix in (
+        ("ana", "bias", (1.0, 0.0)),
+        ("bo", "bias", (0.0, 0.9)),
+        ("cy", "all", (1.0, 0.0)),
+    ):
+        tuned = {**run.params, **bias} if part == "all" else bias
+        facts = {"user": user, "part": part, "base": runs.digest(run.path)}
         facts |= {"personal": repr(mix[0]), "cache": repr(mix[1])}
         tree = {"tuned": tuned} | ({"memory": memory} if mix[1] else {})
         personal_models.save(
@@ -91,7 +96,7 @@ def test_a_network_and_a_personal_one(tmp_path):
     small = plain(suggestions.open(tmp_path / "n.tacit").next_words("the", k=9))
     assert small == pytest.approx(dict(evaluate.predict(tmp_path / "run", "the", 9)), abs=0.05)  # 8 bits
     answers = []
-    for user in (None, "ana", "bo"):
+    for user in (None, "ana", "bo", "cy"):
         asked = suggestions.open(tmp_path / "run", user=user)
         wanted = dict(evaluate.predict(tmp_path / "run", "The", 9, user))
         found = asked.next_words("The", k=9)
@@ -104,7 +109,7 @@ def test_a_network_and_a_personal_one(tmp_path):
         )
         assert asked.correct("the", taps_of("cat")).best == "cat"
         answers.append(asked.next_words("the")[0].word)
-    assert answers[1:] == ["tree", "tree"] and len(asked.next_words(["cat"] * 10_000)) == 3
+    assert answers[1:] == ["tree", "tree", "tree"] and len(asked.next_words(["cat"] * 10_000)) == 3
     with pytest.raises(TacitError, match="no personal model of 'eve'"):
         suggestions.open(tmp_path / "run", user="eve")
 

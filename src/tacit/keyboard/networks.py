@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from tacit import personal_models, runs
 from tacit.keyboard.sources import DenseSource, dense
-from tacit.personal.mixing import ALONE, Memory, mixture
-from tacit.personal.tuning import personal_model
+from tacit.personal_models import Personal
 from tacit.text.packed import bucket
 from tacit.text.pieces import MARKER
 from tacit.text.vocabulary import EOS, SPECIALS, UNK
@@ -27,19 +26,12 @@ _RECENT = 30  # words read, where the run says no limit
 
 def of_run(run: runs.Run, user: str | None = None) -> DenseSource:
     """A source from a run's network; with `user`, from that person's."""
-    own = personal_models.load(run, user) if user is not None else None
-    if own is None or own.mix == ALONE:
-        params, read = (own.params if own else run.params), None
-    else:
-        params, read = own.params, mixture(run.model, (own.mix,))
-    memory = own.memory if own else None
-    nothing = Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))
+    own = Personal(run.params) if user is None else personal_models.load(run, user)
+    read = personal_models.reading(run, own)
 
     @jax.jit
     def scores(tokens: Any, place: Any) -> Any:
-        if read is None:
-            return personal_model(run.model)(run.params, params, None, tokens)[0, 0, place]
-        return read(run.params, params, memory or nothing, tokens)[0, 0, place]
+        return read(tokens)[0, place]
 
     recent = run.config.text.max_words or _RECENT
 

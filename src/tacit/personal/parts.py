@@ -31,6 +31,11 @@ class Part(NamedTuple):
     join: Callable[[Params, Any], Params]  # (global model, what was tuned) → personal model
 
 
+def _name(path: Any) -> str:
+    """The name of a leaf, from its place in the parameter tree."""
+    return "/".join(str(getattr(key, "key", key)) for key in path)
+
+
 def _named(name: str, chosen: Callable[[Params], list[str]]) -> Part:
     """The top-level entries of the parameter tree that `chosen` names."""
     return Part(
@@ -58,8 +63,7 @@ def adapter(rank: int = RANK) -> Part:
     """
 
     def matrices(params: Params) -> dict[str, Any]:
-        leaves = jax.tree_util.tree_leaves_with_path(params)
-        named = {"/".join(str(getattr(k, "key", k)) for k in path): leaf for path, leaf in leaves}
+        named = {_name(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(params)}
         return {name: leaf for name, leaf in named.items() if leaf.ndim >= 2 and min(leaf.shape[-2:]) > rank}
 
     def start(params: Params) -> Any:
@@ -75,7 +79,7 @@ def adapter(rank: int = RANK) -> Part:
         low = tuned["low"]
 
         def added(path: Any, w: Any) -> Any:
-            name = "/".join(str(getattr(k, "key", k)) for k in path)
+            name = _name(path)
             if f"{name}/A" not in low:
                 return w
             product = jnp.matmul(low[f"{name}/A"], low[f"{name}/B"], precision=jax.lax.Precision.HIGHEST)
