@@ -35,9 +35,8 @@ class TrainingConfig:
 
     mode: Literal["federated", "central"] = "federated"
     rounds: int = number(50, 1)
-    best: Literal["perplexity", "top1", "top3", "sll", "sll_without_oov"] = (
-        "perplexity"  # chooses the best round
-    )
+    # what chooses the best round
+    best: Literal["perplexity", "top1", "top3", "sll", "sll_without_oov"] = "perplexity"
     evaluate_every: int = number(1, 1)
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
     checkpoint_every: int = number(1, 1)

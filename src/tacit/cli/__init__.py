@@ -67,9 +67,8 @@ def program() -> None:
     except Interrupted as end:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(
-            int(str(end))
-        )  # JAX's threads may still compute: what Python takes down in order crashes under them
+        # JAX's threads may still compute: what Python takes down in order crashes under them
+        os._exit(int(str(end)))
 
 
 def main() -> None:

@@ -54,11 +54,8 @@ WORKLOADS = {
     "paper": Workload(clients=10, batch=10, time=32, vocabulary=28_913, size=300, steps=20),
     "ragged": Workload(clients=50, batch=10, time=0, vocabulary=5000, size=96, steps=0),  # as the text has it
 }
-ON_CPU = {
-    "gboard": {"clients": 10},
-    "paper": {"steps": 3},
-    "ragged": {"clients": 20},
-}  # the same step, fewer of them
+# the same step, fewer of them
+ON_CPU = {"gboard": {"clients": 10}, "paper": {"steps": 3}, "ragged": {"clients": 20}}
 
 
 def workload(name: str) -> Workload:

@@ -51,9 +51,8 @@ class CountOptions:
 
     limits: tuple[float, ...] = (1, 1000, 5000, math.inf)  # λ
     whitelist: str | None = None  # a file, or how many of the supplement's commonest words; None: all of them
-    supplement: str | None = (
-        None  # a corpus that is not the clients'; None: other typists, if the clients are such
-    )
+    # a corpus that is not the clients'; None: other typists, if the clients are such
+    supplement: str | None = None
     rounds: int = 0  # 0: training.rounds
     cohort: int = 0  # clients a round; 0: as [sampling] says
     capacity: int = 0  # words a keyboard has room for; 0: half of those seen, 64,000 at most
@@ -124,9 +123,8 @@ def _choose(limits: Sequence[float], valid: Sequence[Sums]) -> float:
     best = min(valid, key=lambda people: share(people, "oov"))
     for limit, people in sorted(zip(limits, valid, strict=True), key=lambda pair: pair[0]):
         more = change(best, people, "oov")
-        if people is best or (
-            math.isfinite(more.value) and not more.value > more.half
-        ):  # one person tells nothing
+        unclear = math.isfinite(more.value) and not more.value > more.half  # one person tells nothing
+        if people is best or unclear:
             return limit
     raise AssertionError("the best one is among them")
 

@@ -39,9 +39,8 @@ Which = Literal["e", "i", "m", "r"]
 class DistillOptions:
     """What is made, of what."""
 
-    supplement: str | None = (
-        None  # a corpus that is not the clients'; None: other typists, if the clients are such
-    )
+    # a corpus that is not the clients'; None: other typists, if the clients are such
+    supplement: str | None = None
     order: int = 3
     max_ngrams: int = MAX_NGRAMS  # single words counted
     topology: Which = "r"  # of the models of Algorithm 1

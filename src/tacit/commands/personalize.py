@@ -44,9 +44,7 @@ from tacit.text.typists import Typists
 
 FORMAT = "tacit personal 1"
 TYPISTS = 100  # of the built-in kind, unless told
-Say = Callable[
-    [int, str], None
-]  # people who have gone through a program, of how many in all; what is being done
+Say = Callable[[int, str], None]  # people who have gone through a program so far; what is being done
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,7 @@ class ClientConfig:
 
     epochs: int = number(1, 1)
     batch: int = number(10, 0)  # sentences in a step; 0: all of a client's text in one step
-    batching: Literal["words", "sentences"] = (
-        "words"  # what makes batches alike: see tacit.federated.batching
-    )
+    batching: Literal["words", "sentences"] = "words"  # what makes batches alike: see batching.py
     lr: float = number(1.0, 0)
     momentum: float = number(0.0, 0, 0.9999)
     clip: float = number(0.0, 0)  # norm to which a step's gradient is clipped; 0: not at all

@@ -88,9 +88,8 @@ def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:
         return None
     some = clients.gather(np.arange(min(len(clients), _MEASURED)))
     batch = client.batch
-    if isinstance(
-        clients, Packed
-    ):  # more than the largest client has would only be empty rows; its words may be long
+    if isinstance(clients, Packed):
+        # more than the largest client has would only be empty rows; its words may be long
         batch = min(batch, 2 * int(clients.sizes.max(initial=1)))
     return grid(some.lengths, batch, clients.longest)
 

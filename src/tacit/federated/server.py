@@ -29,9 +29,8 @@ class ServerConfig:
     nesterov: bool = False  # sgd
     beta1: float = number(0.9, 0, 0.9999)  # adam, yogi
     beta2: float = number(0.99, 0, 0.99999)  # adam, yogi
-    tau: float = number(
-        1e-3, 1e-12
-    )  # adam, yogi: added to the root of the second moment; adagrad: its square, inside the root
+    # adam, yogi: added to the root of the second moment; adagrad: its square, inside the root
+    tau: float = number(1e-3, 1e-12)
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
 

@@ -55,9 +55,8 @@ class Scored(NamedTuple):
     """A model's scores for one message of n words."""
 
     ids: Ints  # [n] the words' ids, `<unk>`'s for those that it does not know
-    log_p: NDArray[
-        np.floating
-    ]  # [n, V] log p of every word in the place of each; −inf for what is never suggested
+    # [n, V] log p of every word in the place of each; −inf for what is never suggested
+    log_p: NDArray[np.floating]
 
 
 Score = Callable[[Sequence[Words]], Iterator[Scored]]

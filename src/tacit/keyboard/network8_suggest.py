@@ -62,9 +62,8 @@ def _gru(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tup
 
 def _lstm(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tuple[Floats, ...]:
     (r, c), a, v = before, model.architecture, model.vectors
-    gates = _grouped(model.matrices[f"{at}/input"], x, a) + _grouped(
-        model.matrices[f"{at}/recurrent"], r, a
-    )  # [n, gates, H]
+    gates = _grouped(model.matrices[f"{at}/input"], x, a)  # [n, gates, H]
+    gates = gates + _grouped(model.matrices[f"{at}/recurrent"], r, a)
     if f"{at}/bias" in v:
         gates += v[f"{at}/bias"].reshape(a.gates, a.hidden)
     if a.layer_norm:

@@ -96,10 +96,8 @@ def _coarse(x: Array, w: Array) -> Array:
 
 
 def _bfloat16_forward(x: Array, w: Array) -> tuple[Array, tuple[Array, Array]]:
-    return _coarse(x, w), (
-        x.astype(jnp.bfloat16),
-        w.astype(jnp.bfloat16),
-    )  # half the memory, the same products
+    kept = x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)  # half the memory, the same products
+    return _coarse(x, w), kept
 
 
 def _bfloat16_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:

@@ -78,9 +78,8 @@ def convolve_and_pool(layer: Params, x: Array) -> Array:
     blocks = x.reshape(*x.shape[:3], 4 * channels)  # [batch, rows, columns, 2 · 2 · channels]
     parts = [blocks[:, i : i + height // 2, j : j + width // 2] for i in range(3) for j in range(3)]
     places = [jnp.pad(weight, ((i, 1 - i), (j, 1 - j), (0, 0), (0, 0))) for i in (0, 1) for j in (0, 1)]
-    kernel = (
-        jnp.stack(places, axis=-2).reshape(3, 2, 3, 2, channels, -1).swapaxes(1, 2)
-    )  # by block, then within
+    kernel = jnp.stack(places, axis=-2).reshape(3, 2, 3, 2, channels, -1)
+    kernel = kernel.swapaxes(1, 2)  # by block, then within
     x = jnp.concatenate(parts, axis=-1) @ kernel.reshape(36 * channels, -1)
     return jax.nn.relu(x.reshape(*x.shape[:3], 4, -1).max(axis=-2) + layer["bias"])
 

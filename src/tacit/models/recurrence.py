@@ -19,9 +19,8 @@ from jax import Array
 
 Weights = dict[str, Array]  # by name, [inputs, outputs] or, in groups, [groups, inputs, outputs]
 Multiply = Callable[[str, Array], Array]  # (name of a weight, [batch, …, inputs]) → [batch, …, outputs]
-Cell = Callable[
-    [Any, Any, Multiply], tuple[Any, Array]
-]  # (state, inputs of a step, multiply) → state, output
+# (state, inputs of a step, multiply) → state, output
+Cell = Callable[[Any, Any, Multiply], tuple[Any, Array]]
 Product = Callable[[Array, Array], Array]
 # runs a cell over [time, batch, …] inputs, as `scan` does; another may keep the state (see base.stacked's step)
 Run = Callable[[Cell, Product, Weights, Any, Any], Array]

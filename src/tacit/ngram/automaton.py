@@ -164,10 +164,8 @@ def distribution(model: Automaton, state: int) -> Floats:
 def distributions(model: Automaton, states: Ints) -> Floats:
     """p(x | q) for every label of each of these states, [states, V]: `distribution` for many at once."""
     shape, n = model.topology, len(states)
-    chain, factors = (
-        [np.asarray(states, np.int64)],
-        [np.ones(n)],
-    )  # the backoff path, roots repeated at its end
+    # the backoff path, roots repeated at its end
+    chain, factors = [np.asarray(states, np.int64)], [np.ones(n)]
     while (on := shape.backoff[chain[-1]] >= 0).any():
         factors.append(np.where(on, factors[-1] * np.exp(model.log_backoff[chain[-1]]), factors[-1]))
         chain.append(np.where(on, shape.backoff[chain[-1]], chain[-1]))
@@ -195,9 +193,8 @@ def from_trie(trie: Trie) -> Topology:
     (3, 1, [-1, 0, 0], [1, 2, 3, 3, 1], [-1, 0, 2, 2, -1])
     """
     v = trie.vocabulary
-    state_of = [
-        np.zeros(1, np.int64)
-    ]  # per level: the state of each row, or of its longest suffix that is one
+    # per level: the state of each row, or of its longest suffix that is one
+    state_of = [np.zeros(1, np.int64)]
     backoff, counts, labels, targets = [np.full(1, NOWHERE)], [np.array([v - 1])], [], []
     for n in range(1, trie.order + 1):
         follow = np.diff(trie.starts(n))

@@ -50,9 +50,8 @@ def ratios(caser: Caser) -> Ratios:
     cased, shape = caser.cased, caser.model.topology
     many = np.diff(cased.starts)  # [uncased words] variants of each
     word = cased.lower[shape.labels]
-    told = (many[word] > 1) | (
-        shape.backoff[shape.owners] < 0
-    )  # one variant: the root's 1 is right everywhere
+    # one variant: the root's 1 is right everywhere
+    told = (many[word] > 1) | (shape.backoff[shape.owners] < 0)
     groups = np.unique(shape.owners[told] * len(cased.uncased) + word[told])
     state, word = np.divmod(groups, len(cased.uncased))
     group = np.repeat(np.arange(len(groups)), many[word])
@@ -83,9 +82,7 @@ def recast(caser: Caser) -> Recast:
     base = np.zeros((2, len(cased.words)), np.float32)  # r at the root, inside and at starts
     base[:, table.topology.labels[arcs]] = table.inside[arcs], table.start[arcs]
     weights = np.stack([table.inside, table.start]).astype(np.float32)  # [2, arcs]
-    known: dict[
-        str, NDArray
-    ] = {}  # of the last sentences: rewritten tokens, and what r depends on before each
+    known: dict[str, NDArray] = {}  # of the last sentences: the tokens, and what r depends on before each
 
     def rewrite(text: Sentences) -> Ints:
         inside = best_variants(caser, text.tokens, text.offsets)

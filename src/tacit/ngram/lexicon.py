@@ -108,9 +108,8 @@ def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> Lexicon:
         states, count = states + int(inner.sum()), count + len(unique)
     if not rows:
         raise TacitError("a lexicon needs words and none can be spelt; use an inventory made for these words")
-    keys, targets, outputs = (
-        np.concatenate(column) for column in zip(*rows, strict=True)
-    )  # keys ascend: so do states
+    # keys ascend: so do states
+    keys, targets, outputs = (np.concatenate(column) for column in zip(*rows, strict=True))
     starts = np.searchsorted(keys, np.arange(states + 1) * pieces)
     paths = np.searchsorted(keys, path_keys)
     return Lexicon(pieces, len(sizes), starts, keys % pieces, targets, outputs, path_starts, paths)

@@ -23,9 +23,7 @@ from tacit.jackknife import half_width
 from tacit.personal.tuning import Marks
 from tacit.randomness import bits, stream
 
-GROUPS = (
-    50  # of people, for intervals; those with an even number are one half of the people, the others the other
-)
+GROUPS = 50  # of people, for intervals; those with an even number are one half of all people
 GAIN = 2  # hundredths of accuracy that count as a gain, and as a loss
 HUNDREDTHS = 20  # the histogram runs from −0.20 to 0.20, and beyond in one bin on each side
 TOKEN_EDGES = (250, 500, 1000, 2000, 4000)

@@ -37,9 +37,7 @@ class Tuning:
     max_tokens: int = 5000  # T; 0: no limit
     epochs: int = 1  # E
     max_words: int = 30  # a longer message goes on in a new sequence, as in training; 0: whole
-    batching: Literal["words", "sentences"] = (
-        "words"  # what makes batches alike: see tacit.federated.batching
-    )
+    batching: Literal["words", "sentences"] = "words"  # see tacit.federated.batching
     seed: int = 0
 
 

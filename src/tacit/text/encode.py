@@ -90,9 +90,8 @@ def numbered(
         portions, large = _read_portions(population, people), total > _LARGE * _TOGETHER
     else:
         portions = _made_portions(population, people, sizes)
-        large = total > _LARGE * _MADE_TOGETHER and hasattr(
-            population, "made_of"
-        )  # helpers can make them, too
+        helped = hasattr(population, "made_of")  # helpers can make them, too
+        large = helped and total > _LARGE * _MADE_TOGETHER
     types, topics, spill = _Numbers(), _Numbers(), Spill()
     lengths, about = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     done = 0

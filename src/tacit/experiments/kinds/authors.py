@@ -48,9 +48,8 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     clients = ready.clients
     assert isinstance(clients, Packed)
     algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
-    rows = transpose(clients, batches(clients, batch)).inputs.shape[
-        -2
-    ]  # few batches have a longer shortest sentence
+    # few batches have a longer shortest sentence
+    rows = transpose(clients, batches(clients, batch)).inputs.shape[-2]
     rounds, every = config.training.rounds, config.training.evaluate_every
     trainer = federation(
         model.init,

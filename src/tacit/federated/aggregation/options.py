@@ -14,9 +14,7 @@ class AggregationConfig:
 
     rule: str = "mean"  # a name that some module of tacit.federated.aggregation declares in its RULES
     distance: Literal["frobenius", "spectral"] = "frobenius"  # attentive: norm of a layer's update
-    bound: float = number(
-        0.0, 0, 60
-    )  # attentive: public bound on that norm, for plain sums; 0: running maximum
+    bound: float = number(0.0, 0, 60)  # attentive: public bound on that norm; 0: a running maximum
     form: Literal["exact", "as-printed"] = "exact"  # attentive-loss: which gradient
     uniform: bool = False  # mean: every client weighs the same, whatever it holds
     noise: float = number(0.0, 0)  # β of the papers: normal noise on what a client sends; not privacy
