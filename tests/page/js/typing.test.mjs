@@ -9,6 +9,7 @@ import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/compact.
 import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/edit.js";
 import { makeHistory } from "../../../src/tacit/page/history.js";
 import { LETTERS, MARKS } from "../../../src/tacit/page/keys.js";
+import { makeLessons } from "../../../src/tacit/page/lessons.js";
 import { follow, untold } from "../../../src/tacit/page/memory.js";
 import { predict, remembered } from "../../../src/tacit/page/predict.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "../../../src/tacit/page/shift.js";
@@ -336,4 +337,52 @@ test("a word that was not learnt is not learnt when it is in progress again, how
   step(["see"]); // rubbed out
   step(["see", "mine"]);
   assert.equal(words(), "mine");
+});
+
+/** Lessons with a cache of their own, and the words that it has learnt. */
+function lessonsOfNobody() {
+  let cache = caches.makeCache();
+  const own = { all: () => cache, learning: () => true, become: (next) => (cache = next) };
+  return { lessons: makeLessons(own), learnt: () => cache.entries.map(([, word]) => word) };
+}
+
+test("a line that Enter ended is known as long as backspace can bring it back, and no longer", () => {
+  for (const [elsewhere, left] of [[false, ["see"]], [true, ["see", "you"]]]) {
+    const { lessons, learnt } = lessonsOfNobody();
+    lessons.follow("see you", true);
+    lessons.end("see you\n");
+    lessons.follow("see you\n", true);
+    assert.deepEqual(learnt(), ["see", "you"]); // Enter finishes the last word
+    if (elsewhere) lessons.moved({ from: 3, to: 3, was: 8, text: "see you\n" });
+    lessons.resume("see you");
+    lessons.follow("see yo", true);
+    assert.deepEqual(learnt(), left); // what stood there before is not unlearnt
+  }
+});
+
+test("words that were just typed are unlearnt when they are selected and replaced, not when they are looked at", () => {
+  for (const replaced of [true, false]) {
+    const { lessons, learnt } = lessonsOfNobody();
+    lessons.follow("see you ", true);
+    lessons.moved({ from: 4, to: 8, was: 8, text: "see you " });
+    lessons.follow("see ", true); // the caret is at the start of what is selected
+    assert.deepEqual(learnt(), ["see", "you"]);
+    if (replaced) lessons.drop();
+    else lessons.letGo();
+    lessons.follow("see ", true);
+    assert.deepEqual(learnt(), replaced ? ["see"] : ["see", "you"]);
+  }
+});
+
+test("a pasted word is not learnt when it is finished, and another cache has learnt nothing of the line", () => {
+  const { lessons, learnt } = lessonsOfNobody();
+  lessons.follow("see ", true);
+  lessons.changed("see you");
+  lessons.follow("see you", false);
+  lessons.inProgressIsForeign("see you");
+  lessons.follow("see you ", true);
+  assert.deepEqual(learnt(), ["see"]);
+  lessons.unknown();
+  lessons.follow("", true);
+  assert.deepEqual(learnt(), ["see"]); // it is not the line's to take away
 });
