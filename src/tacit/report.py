@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,10 +74,11 @@ def entry_of(path: Path, name: str | None = None) -> Entry:
             summary["seen"],
             read_lines(path / "metrics.jsonl"),
         )
-        comparison([entry]), comparison([entry], "seen")  # are the figures there?
-        return entry
+        for part in ("test", "seen"):  # are the figures there?
+            comparison([entry], part)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise TacitError(f"{file}: not a summary written by Tacit ({error!r}); train the run again") from None
+    return entry
 
 
 def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]:
@@ -85,28 +87,17 @@ def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]
     rows = [header]
     for entry in entries:
         figures = entry.test if which == "test" else entry.seen
-        if figures is None:
-            continue
-        ci = figures.get("ci95", {})
-
-        def cell(
-            key: str, shape: str, figures: Mapping[str, Any] = figures, ci: Mapping[str, Any] = ci
-        ) -> str:
-            half = ci.get(key)
-            return format(figures[key], shape) + (
-                f" ± {format(half, shape)}" if half == half and half else ""
-            )
-
-        rows.append(
-            [
-                entry.name,
-                cell("perplexity", ".1f"),
-                cell("top1", ".2%"),
-                cell("top3", ".2%"),
-                cell("sll", ".2f"),
-            ]
-        )
+        if figures is not None:
+            shapes = {"perplexity": ".1f", "top1": ".2%", "top3": ".2%", "sll": ".2f"}
+            rows.append([entry.name, *(_cell(figures, key, shape) for key, shape in shapes.items())])
     return rows
+
+
+def _cell(figures: Mapping[str, Any], key: str, shape: str) -> str:
+    """A figure, and half of its interval where there is one (NaN for one person, null in a file)."""
+    half = figures.get("ci95", {}).get(key)
+    around = f" ± {format(half, shape)}" if half and not math.isnan(half) else ""
+    return format(figures[key], shape) + around
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
