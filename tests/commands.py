@@ -125,7 +125,7 @@ class Processes:
     """`tacit` in a process of its own."""
 
     def __init__(self, compiled: Path) -> None:
-        package = str(Path(cli.__file__).parents[1])
+        package = str(Path(cli.__file__).parents[2])
         kept = {k: v for k, v in os.environ.items() if k not in ("TACIT_DEBUG", "TACIT_DATA")}
         self.environment = kept | {
             "PYTHONPATH": package,
