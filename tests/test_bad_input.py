@@ -71,6 +71,7 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["data", "get", "pbt"], ["'pbt'", "'ptb'"]),
         (["data", "lisst"], ["lisst"]),
         (["data", "describe", "~nobody-here/x.jsonl"], ["~nobody-here/x.jsonl", "tacit data list"]),
+        (["train", "fedavg", *sets("text.words=~nobody-here/w")], ["~nobody-here/w: cannot read"]),
         (
             ["count", "fedavg", "--whitelist", "~nobody-here/words.txt"],
             ["~nobody-here/words.txt: cannot read"],

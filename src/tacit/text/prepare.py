@@ -256,7 +256,7 @@ def _counted(parts: list[_Part]) -> Counter[str]:
 def _words(config: TextConfig, counted: Callable[[], Mapping[str, int]]) -> Vocabulary | Spelling:
     """The vocabulary, of a list or of the training text, and with `text.pieces` how a piece model reads its words."""
     if config.words:
-        file = Path(config.words).expanduser()
+        file = catalogue.user_path(config.words)
         words = vocabulary.listed(file, config.vocabulary, config.case == "lower")
     else:
         words = vocabulary.build(counted(), config.vocabulary)
