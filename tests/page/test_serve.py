@@ -229,7 +229,7 @@ def tune(path: Path, word: str, cache: str = "0.0") -> None:
 
 
 def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
-    monkeypatch.setattr(serve_models, "SENTENCES", 200)
+    monkeypatch.setattr(serve_makers, "SENTENCES", 200)
     assert {"collected", "personal-ana"} <= {
         shown.id for shown in serve_models.find(run).models
     }  # kept, so made once
