@@ -23,6 +23,8 @@ from tacit import hosts, runs
 from tacit.config import resolve
 from tacit.errors import TacitError
 from tacit.federated import executors
+from tacit.runs import training
+from tacit.text.prepare import prepare
 
 ROUNDS, SHORT = 4, 2
 RULES = {"mean": "fedavg", "attentive": "fedatt"}
@@ -181,6 +183,20 @@ def test_when_process_0_fails_the_other_ends_and_says_why(
     # what was written is whole, and the run can go on, in one process as well
     left = (tmp_path / "run/metrics.jsonl").read_bytes()
     assert left.count(b"\n") == 1 and (made.first / "mean/metrics.jsonl").read_bytes().startswith(left)
+
+
+def test_files_may_lie_elsewhere_on_each_host(tmp_path):
+    """What processes compare is what was read, not where it lies."""
+    said = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "words").write_text("see\nyou\n")
+        config = resolve(
+            "fedavg", ["text.vocabulary=0", f"text.words={tmp_path / name / 'words'}", "typists.users=12"]
+        )
+        ready = prepare(config.text, config.partition, config.typists, config.seed)
+        said.append(training._identity(config, ready))
+    assert said[0] == said[1] != {}
 
 
 def test_processes_that_were_given_different_things_do_not_begin(

@@ -254,7 +254,7 @@ def test_the_fewest_people(tmp_path: Path, people: int) -> None:
 # A million.
 
 
-def test_a_million_typists_are_ready_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_million_typists_are_ready_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out, "_LAZY_HELD_OUT", 20)
     monkeypatch.setattr(module, "_LAZY_VOCABULARY", 60)
     million = TypistsConfig(users=1_000_000, messages=4)
@@ -272,6 +272,10 @@ def test_a_million_typists_are_ready_at_once(monkeypatch: pytest.MonkeyPatch) ->
     again = found.clients.gather(some[::-1])
     assert again.names == gathered.names[::-1]
     assert of_person(again, gathered.names[0]) == of_person(gathered, gathered.names[0])
+    found.vocabulary.save(tmp_path / "words")
+    visited.clear()
+    prepare(TextConfig(vocabulary=150, words=str(tmp_path / "words")), PartitionConfig(), million, 0)
+    assert len(visited) == 2 * 20  # with a list nobody has to be counted
 
 
 def test_lazy_text_is_the_eager_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
