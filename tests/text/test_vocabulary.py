@@ -88,6 +88,9 @@ def test_a_list_of_words_is_taken_in_its_order(tmp_path):
         TacitError, match=r"text\.vocabulary is 6 but .*counts\.tsv has only 2 distinct words"
     ):
         listed(path, 6, lower=True)
+    path.write_text("# nothing yet\n\n<unk>\n")
+    with pytest.raises(TacitError, match=r"counts\.tsv: this list of words is empty"):
+        listed(path, 0, lower=True)
     with pytest.raises(TacitError, match="cannot read this list of words"):
         listed(tmp_path / "none", 0, lower=True)
 

@@ -107,7 +107,10 @@ def listed(path: Path, size: int, lower: bool) -> Vocabulary:
     """
     found = words_of(path, "list of words", lambda number, word: word.startswith("# "))
     ranked = dict.fromkeys(word.lower() if lower else word for word in found)
-    return _first([word for word in ranked if word not in SPECIALS], size, str(path))
+    words = [word for word in ranked if word not in SPECIALS]
+    if not words:
+        raise TacitError(f"{path}: this list of words is empty; put one word on a line")
+    return _first(words, size, str(path))
 
 
 def _first(ranked: list[str], size: int, where: str) -> Vocabulary:

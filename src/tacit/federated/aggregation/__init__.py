@@ -45,7 +45,7 @@ def _file(path: Path) -> ModuleType:
     """Rules from a file that lies anywhere."""
     spec = importlib.util.spec_from_file_location(f"tacit_rules_{path.stem}", path)
     if path.suffix != ".py" or not path.is_file() or spec is None or spec.loader is None:
-        raise TacitError(f"TACIT_RULES: {path} is no .py file; name files that declare RULES")
+        raise TacitError(f"TACIT_RULES: there is no .py file {path}; name files that declare RULES")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
