@@ -30,4 +30,4 @@ def of_words(words: Iterable[str]) -> frozenset[str]:
 
 def read(path: Path) -> frozenset[str]:
     """A block list from a file; empty lines and lines that begin with # are skipped."""
-    return of_words(words_of(path, "block list", lambda number, word: word.startswith("#")))
+    return of_words(words_of(path, "block list", lambda word: word.startswith("#")))

@@ -18,10 +18,7 @@ from tacit.errors import TacitError
 from tacit.text.corpus import SplitCorpus
 from tacit.text.population import Population
 from tacit.text.tokens import tokenize
-from tacit.text.vocabulary import SPECIALS, Vocabulary
-from tacit.text.word_list import words_of
-
-_HEADER = "# tacit vocabulary "
+from tacit.text.vocabulary import SPECIALS, Vocabulary, listed
 
 
 def of_words(words: Iterable[str], where: str = "the whitelist") -> Vocabulary:
@@ -39,8 +36,7 @@ def of_words(words: Iterable[str], where: str = "the whitelist") -> Vocabulary:
 
 def read(path: Path) -> Vocabulary:
     """A whitelist from a file."""
-    found = words_of(path, "whitelist", lambda number, word: number == 1 and word.startswith(_HEADER))
-    return of_words(found, str(path))
+    return listed(path, 0, lower=True, what="whitelist")
 
 
 def word_counts(source: Population | SplitCorpus) -> Counter[str]:

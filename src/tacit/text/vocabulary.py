@@ -99,17 +99,17 @@ def build(counts: Mapping[str, int], size: int) -> Vocabulary:
     return _first(ranked, size, "the text")
 
 
-def listed(path: Path, size: int, lower: bool) -> Vocabulary:
+def listed(path: Path, size: int, lower: bool, what: str = "list of words") -> Vocabulary:
     """The vocabulary of the first `size` words of a file, one a line, the three specials counted; 0 takes every word.
 
     What follows a tab is ignored, so that counts, the commonest word first, are such a file; and so is what `save`
-    wrote.
+    wrote. Lines that begin with `# ` are comments.
     """
-    found = words_of(path, "list of words", lambda number, word: word.startswith("# "))
+    found = words_of(path, what, lambda word: word.startswith("# "))
     ranked = dict.fromkeys(word.lower() if lower else word for word in found)
     words = [word for word in ranked if word not in SPECIALS]
     if not words:
-        raise TacitError(f"{path}: this list of words is empty; put one word on a line")
+        raise TacitError(f"{path}: this {what} is empty; put one word on a line")
     return _first(words, size, str(path))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from tacit.errors import TacitError
 
 
-def words_of(path: Path, what: str, skip: Callable[[int, str], bool]) -> list[str]:
-    """The words of a file; empty lines are skipped, and those that `skip(number of the line, word)` says.
+def words_of(path: Path, what: str, skip: Callable[[str], bool]) -> list[str]:
+    """The words of a file; empty lines are skipped, and those that `skip(word)` says.
 
     Only what stands before a tab counts, so that a list with counts is a list.
     """
@@ -24,7 +24,7 @@ def words_of(path: Path, what: str, skip: Callable[[int, str], bool]) -> list[st
     words = []
     for number, line in enumerate(lines, start=1):
         word = line.partition("\t")[0].strip()
-        if not word or skip(number, word):
+        if not word or skip(word):
             continue
         if word.split() != [word]:
             raise TacitError(f"{path}, line {number}: {word!r} is not one word; put one word on a line")
