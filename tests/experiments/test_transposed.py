@@ -40,6 +40,14 @@ def test_batches_go_through_the_text_in_its_order():
     assert batches(TEXT, 3).tolist() == [[0, 1, 2], [3, -1, -1]]
 
 
+def test_shuffled_batches_hold_every_sentence_once_and_are_alike_for_a_seed():
+    many = pack([[np.array([0, 2, 1])] * 10], ["all"])
+    first, again, other = (batches(many, 4, seed) for seed in (0, 0, 1))
+    assert sorted(first.ravel().tolist()) == [-1, -1, *range(10)]
+    assert first[-1, 2:].tolist() == [-1, -1] and (first[first >= 0] != np.arange(10)).any()
+    assert (first == again).all() and (first != other).any()
+
+
 @pytest.mark.parametrize("batch", [3, 4])
 def test_the_score_is_that_of_reading_across_sentences(batch):
     model = language_model(ModelConfig(embedding=5, hidden=5), 9)

@@ -1,8 +1,9 @@
 """Papers 1 and 2 as their program did it: trained on transposed, cut batches, and scored on them.
 
 The federation is Tacit's, with the papers' sampling, local SGD and aggregation; only what a batch holds is theirs.
-`transposed` is the score of the best round (by the same score on validation text) on the test text, `perplexity`
-the honest one of the very same model.
+`transposed` is the score of the best round (by the same score on validation text) on the test text, in batches of
+`scored` sentences, `shuffled` (alike in every run) or as they come; `perplexity` is the honest one of the very same
+model.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tacit.models import language_model
 from tacit.models.base import Params
 from tacit.text.packed import Packed
 from tacit.text.prepare import prepare
+from tacit.text.vocabulary import BOS
 
 
 def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) -> Cohort:
@@ -59,7 +61,11 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         seed,
         rounds,
     )
-    score, valid = scorer(model), transpose(ready.valid, batches(ready.valid, batch))
+    score = scorer(model)
+    shuffled = 0 if settings["shuffled"] else None
+    valid, test = (
+        transpose(text, batches(text, settings["scored"], shuffled)) for text in (ready.valid, ready.test)
+    )
     best: list[tuple[float, Params]] = []
 
     def look(params: Params) -> float:
@@ -71,7 +77,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
 
     run = follow(trainer, seed, rounds, look, say=place.say, every=every)
     params: Any = best[0][1]
-    loss, count = score(params, transpose(ready.test, batches(ready.test, batch)))
+    loss, count = score(params, test)
     first = jax.device_put(params, jax.local_devices()[0])
     with np.errstate(over="ignore"):
         honest = evaluation.overall(evaluation.scorer(model)(first, ready.test))
@@ -79,5 +85,6 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         "transposed": None if run.diverged else float(np.exp(loss / max(1, count))),
         "perplexity": None if run.diverged else honest["perplexity"],
         "share": count / honest["tokens"],
+        "starts": float((test.targets == BOS).sum() / max(1, count)),
     }
     return Measured(values, {"transposed": ([every * i for i in range(len(run.seen))], run.seen)})

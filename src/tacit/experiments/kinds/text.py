@@ -23,7 +23,7 @@ from tacit.experiments.transposed import transposed_score
 from tacit.files import read_lines
 from tacit.text.prepare import prepare
 
-OWN = ("preset", "target", "target_top1", "transposed", "stand_in")
+OWN = ("preset", "target", "target_top1", "transposed", "scored", "shuffled", "stand_in")
 
 
 def config_of(settings: Settings, seed: int, place: Place) -> Config:
@@ -121,4 +121,4 @@ def reached(lines: list[dict[str, Any]], settings: Settings) -> float | None:
 def _transposed(config: Config, path: Any, place: Place) -> float:
     run = runs.load(path)
     ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, place.data)
-    return transposed_score(run.model, run.params, ready.test)
+    return transposed_score(run.model, run.params, ready.test, batch=10)
