@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+import optax
 import pytest
 
 import tacit.federated.aggregation as room
-from tacit import runs
-from tacit.config import resolve
+from tacit import runs, settings
+from tacit.config import from_tables, resolve
 from tacit.errors import TacitError
 from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
@@ -23,10 +27,12 @@ from tacit.federated.aggregation import AggregationConfig, aggregation, rules, t
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
-from tacit.federated.server import ServerConfig
+from tacit.federated.server import ServerConfig, server_optimiser
 from tacit.files import read_lines
 
-CODE, FEDNOVA = re.findall(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+CODE, FEDNOVA, LION = re.findall(
+    r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text("utf-8"), re.DOTALL
+)
 
 
 @pytest.fixture
@@ -51,7 +57,9 @@ def test_in_the_package_it_is_found_by_itself(tmp_path, monkeypatch):
     [
         ("none.py", None, "no .py file .*none.py"),
         ("text.txt", CODE, "no .py file .*text.txt"),
-        ("empty.py", "", "empty.py declares no RULES"),
+        ("empty.py", "", "empty.py declares no RULES and no OPTIMISERS"),
+        ("bare.py", "RULES = {'normalized': lambda: 1}", "'normalized': it must be a function of .*table"),
+        ("wants.py", "RULES = {'normalized': lambda config, c: c}", "with defaults for the rest"),
         ("torn.py", "def f(", "torn.py: SyntaxError"),
         ("other.py", CODE, "aggregation.rule = 'normalized' is not known .*TACIT_RULES.*'normalised'"),
     ],
@@ -62,6 +70,98 @@ def test_a_file_that_holds_no_such_rule(tmp_path, monkeypatch, name, content, na
     monkeypatch.setenv("TACIT_RULES", str(tmp_path / name))
     with pytest.raises(TacitError, match=named):
         resolve("fedavg", ["aggregation.rule=normalized"])
+
+
+CUT = """
+from tacit.federated.aggregation import Aggregation
+from tacit.federated.aggregation.mean import mean
+
+said = []
+
+def cut(length, sharp, how):
+    said.append((length, sharp, how))
+    return mean()
+
+RULES = {"cut": lambda config, length=1.0, sharp=False, how="all", kept=said: cut(length, sharp, how)}
+"""
+
+
+@pytest.fixture
+def with_settings(tmp_path, monkeypatch):
+    (tmp_path / "cut.py").write_text(CUT)
+    (tmp_path / "lion.py").write_text(LION)
+    monkeypatch.setenv("TACIT_RULES", os.pathsep.join(str(tmp_path / f) for f in ("cut.py", "lion.py")))
+
+
+@pytest.mark.usefixtures("with_settings")
+def test_a_rule_is_given_its_own_settings():
+    said = inspect.signature(rules()["cut"]).parameters["kept"].default
+    resolve("fedavg", ["aggregation.rule=cut"])
+    own = ["aggregation.own.length=2", "aggregation.own.how=some", "aggregation.own.sharp=true"]
+    config = resolve("fedavg", ["aggregation.rule=cut", *own])
+    assert said == [(1.0, False, "all"), (2.0, True, "some")]
+    assert from_tables(tomllib.loads(settings.dump(config))) == config
+
+
+@pytest.mark.usefixtures("with_settings")
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["aggregation.rule=cut", "aggregation.own.lenght=2"], "own.lenght: .*'cut' has no such .*'length'"),
+        (["aggregation.rule=cut", "aggregation.own.length=long"], "own.length = 'long' must be a number"),
+        (["aggregation.rule=cut", "aggregation.own.kept=1"], "own.kept: .* has no such setting"),
+        (
+            ["aggregation.own.length=2"],
+            "own.length: aggregation.rule = 'mean' has no such setting; it has none",
+        ),
+        (["aggregation.own=2"], "'aggregation.own' must be a table"),
+        (["aggregation.own.length=[2]"], "own.length = .* must be a name with a number"),
+        (["aggregation.own.length=inf"], "own.length = inf must be finite"),
+        (["server.optimiser=loin"], "server.optimiser = 'loin' is not known .*'lion'"),
+        (["server.optimiser=lion", "server.own.dacay=1"], "server.own.dacay: .*'decay'"),
+        (
+            ["server.own.decay=1"],
+            "server.own.decay: server.optimiser = 'sgd' has no such setting; it has none",
+        ),
+        (["server.beta1=0.5"], "server.beta1 would do nothing"),
+    ],
+)
+def test_settings_that_nothing_reads(given, named):
+    with pytest.raises(TacitError, match=named):
+        resolve("fedavg", given)
+
+
+@pytest.mark.usefixtures("with_settings")
+def test_a_run_with_an_optimiser_of_ones_own_goes_on_where_it_was(tmp_path):
+    small = ["typists.users=12", "typists.messages=8", "text.vocabulary=80", "sampling.clients=4"]
+    model = ["model.embedding=8", "model.hidden=8", "server.optimiser=lion", "server.lr=0.01"]
+    config = resolve(
+        "fedavg", [*small, *model, "server.own.decay=0.5", "server.beta1=0.8", "training.rounds=3"]
+    )
+
+    class Killed(Exception):
+        """As a run is: in the middle."""
+
+    def kill(record):
+        if record["round"] == 2:
+            raise Killed
+
+    runs.train(config, tmp_path / "whole")
+    with pytest.raises(Killed):
+        runs.train(config, tmp_path / "parts", watchers=(runs.Watcher(round=kill),))
+    runs.train(config, tmp_path / "parts", resume=True)
+    whole, parts = (runs.load(tmp_path / name).params for name in ("whole", "parts"))
+    assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), whole, parts))
+
+
+@pytest.mark.usefixtures("with_settings")
+def test_the_optimiser_is_optax_with_its_settings():
+    config = ServerConfig(optimiser="lion", lr=0.1, beta1=0.8, own=(("decay", 0.5),))
+    ours, theirs = server_optimiser(config), optax.lion(0.1, 0.8, 0.99, weight_decay=0.5)
+    w, g = {"w": np.array([1.0, -2.0], np.float32)}, {"w": np.array([0.3, 0.1], np.float32)}
+    a, b = (o.update(g, o.init(w), w)[0]["w"] for o in (ours, theirs))
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(a, [-0.1 * (1 + 0.5), -0.1 * (1 - 1.0)], atol=1e-7)  # sign, and decay of w
 
 
 @pytest.mark.usefixtures("with_rule")

@@ -21,7 +21,7 @@ from tacit.federated.central import CentralConfig
 from tacit.federated.executors import Executor
 from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
-from tacit.federated.server import ServerConfig
+from tacit.federated.server import OPTIMISERS, ServerConfig, server_optimiser
 from tacit.models import ModelConfig, architecture, check
 from tacit.settings import build, number
 from tacit.text.catalogue import user_path
@@ -122,7 +122,8 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     for assignment in assignments:
         set_key(tables, assignment)
     config = from_tables(tables)
-    aggregation(config.aggregation, config.sampling.scheme)  # refuses what it does not know
+    aggregation(config.aggregation, config.sampling.scheme)  # these refuse what they do not know
+    server_optimiser(config.server)
     return config
 
 
@@ -141,7 +142,7 @@ def from_anywhere(config: Config) -> Config:
 def from_tables(tables: Mapping[str, Any]) -> Config:
     """A configuration from nested tables, checked key by key and then as a whole.
 
-    Whether there is such a rule is not asked: what a run has learned can be read without the rule that taught it.
+    Whether there are such a rule and optimiser is not asked: what a run has learned can be read without them.
     """
     named = tables.get("model")
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
@@ -165,7 +166,8 @@ def _refuse_what_does_nothing(config: Config) -> None:
     server, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
     dealt, usual = config.partition, Config()
     by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
-    adaptive = ("adam", "yogi")
+    moments = ("adam", "yogi")
+    ours = server.optimiser in OPTIMISERS  # one's own may read any key
     idle = {
         "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
         "partition.clients": (
@@ -188,14 +190,17 @@ def _refuse_what_does_nothing(config: Config) -> None:
             dealt.sigma != usual.partition.sigma and dealt.kind != "quantity",
             "partition.kind = 'quantity'",
         ),
-        "server.momentum": (server.momentum > 0 and server.optimiser != "sgd", "server.optimiser = 'sgd'"),
+        "server.momentum": (
+            server.momentum > 0 and ours and server.optimiser != "sgd",
+            "server.optimiser = 'sgd'",
+        ),
         "server.nesterov": (server.nesterov and not server.momentum, "server.momentum above 0"),
         "server.beta1": (
-            server.beta1 != usual.server.beta1 and server.optimiser not in adaptive,
+            server.beta1 != usual.server.beta1 and ours and server.optimiser not in moments,
             "adam or yogi",
         ),
         "server.beta2": (
-            server.beta2 != usual.server.beta2 and server.optimiser not in adaptive,
+            server.beta2 != usual.server.beta2 and ours and server.optimiser not in moments,
             "adam or yogi",
         ),
         "server.tau": (

@@ -12,6 +12,7 @@ import math
 import typing
 from collections.abc import Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from tacit.errors import TacitError, nearest
@@ -19,6 +20,8 @@ from tacit.errors import TacitError, nearest
 _WHOLE = 2**31 - 1  # what programs on devices can count to
 _FLOAT = 3.4e38  # and the largest number that they know
 
+# keys that only a part of one's own knows, in the order of their names (see tacit.federated.own)
+Own = tuple[tuple[str, bool | int | float | str], ...]
 Schedule = Literal["constant", "linear", "cosine", "inverse"]  # see tacit.federated.schedules
 
 
@@ -27,7 +30,7 @@ def number(default: float, least: float = -math.inf, most: float = math.inf) -> 
     return field(default=default, metadata={"least": least, "most": most})
 
 
-def _value(value: Any, kind: Any, key: str, limits: Mapping[str, Any]) -> Any:
+def checked(value: Any, kind: Any, key: str, limits: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """`value` as the type a key wants, or one line about it."""
     if typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
@@ -73,9 +76,21 @@ def build(kind: type, values: Mapping[str, Any], where: str = "") -> Any:
             if not isinstance(value, Mapping):
                 raise TacitError(f"'{key}' must be a table of keys, not {value!r}")
             result[name] = build(typing.cast(type, hints[name]), value, f"{key}.")
+        elif hints[name] == Own:
+            result[name] = _own(value, key)
         else:
-            result[name] = _value(value, hints[name], key, fields[name].metadata)
+            result[name] = checked(value, hints[name], key, fields[name].metadata)
     return kind(**result)
+
+
+def _own(values: Any, key: str) -> Own:
+    """A table whose keys are not known here; each value is checked as what it is."""
+    if not isinstance(values, Mapping):
+        raise TacitError(f"'{key}' must be a table of keys, not {values!r}")
+    for name, value in values.items():
+        if not name.isidentifier() or type(value) not in (bool, int, float, str):
+            raise TacitError(f"{key}.{name} = {value!r} must be a name with a number, a text, true or false")
+    return tuple((k, checked(v, type(v), f"{key}.{k}")) for k, v in sorted(values.items()))
 
 
 def dump(config: Any) -> str:
@@ -95,4 +110,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+    if isinstance(value, tuple):
+        return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value) + "}"
     return repr(value)

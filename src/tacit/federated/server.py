@@ -9,21 +9,22 @@ is corrected, as there; Reddi et al. begin at τ² and correct nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import optax
 from jax import Array
 
+from tacit.federated import own
 from tacit.models.base import Params
-from tacit.settings import Schedule, number
+from tacit.settings import Own, Schedule, number
 
 
 @dataclass(frozen=True)
 class ServerConfig:
     """The optimiser that applies the pseudo-gradient: the table [server] of a configuration."""
 
-    optimiser: Literal["sgd", "adam", "yogi", "adagrad"] = "sgd"
+    optimiser: str = "sgd"  # a name of OPTIMISERS, or one's own
     lr: float = number(1.0, 0)
     momentum: float = number(0.0, 0, 0.9999)  # sgd
     nesterov: bool = False  # sgd
@@ -33,6 +34,7 @@ class ServerConfig:
     tau: float = number(1e-3, 1e-12)
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
+    own: Own = ()  # what an optimiser of one's own declares
 
 
 class ServerState(NamedTuple):
@@ -42,18 +44,33 @@ class ServerState(NamedTuple):
     optimiser: Any
 
 
+def _sgd(config: ServerConfig) -> optax.GradientTransformation:
+    return optax.sgd(config.lr, config.momentum or None, config.nesterov)
+
+
+def _adam(config: ServerConfig) -> optax.GradientTransformation:
+    return optax.adam(config.lr, config.beta1, config.beta2, config.tau)
+
+
+def _yogi(config: ServerConfig) -> optax.GradientTransformation:
+    # optax.yogi starts both moments at 1e-6, as if a pseudo-gradient had been seen; start at zero instead
+    moments = optax.scale_by_yogi(config.beta1, config.beta2, config.tau, initial_accumulator_value=0.0)
+    return optax.chain(moments, optax.scale(-config.lr))
+
+
+def _adagrad(config: ServerConfig) -> optax.GradientTransformation:
+    # optax adds its eps inside the root: tau² there acts as tau does outside
+    return optax.adagrad(config.lr, initial_accumulator_value=0.0, eps=config.tau**2)
+
+
+OPTIMISERS = {"sgd": _sgd, "adam": _adam, "yogi": _yogi, "adagrad": _adagrad}
+
+
 def server_optimiser(config: ServerConfig) -> optax.GradientTransformation:
     """The optax transformation; its rate is `config.lr`, scaled by the round's factor when it is applied."""
-    if config.optimiser == "adam":
-        return optax.adam(config.lr, config.beta1, config.beta2, config.tau)
-    if config.optimiser == "yogi":
-        # optax.yogi starts both moments at 1e-6, as if a pseudo-gradient had been seen; start at zero instead
-        moments = optax.scale_by_yogi(config.beta1, config.beta2, config.tau, initial_accumulator_value=0.0)
-        return optax.chain(moments, optax.scale(-config.lr))
-    if config.optimiser == "adagrad":
-        # optax adds its eps inside the root: tau² there acts as tau does outside
-        return optax.adagrad(config.lr, initial_accumulator_value=0.0, eps=config.tau**2)
-    return optax.sgd(config.lr, config.momentum or None, config.nesterov)
+    known = OPTIMISERS | own.declared("OPTIMISERS")
+    made: optax.GradientTransformation = own.make(known, "server.optimiser", config.optimiser, config)
+    return made
 
 
 def apply(

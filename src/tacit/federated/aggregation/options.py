@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tacit.settings import number
+from tacit.settings import Own, number
 
 
 @dataclass(frozen=True)
@@ -18,3 +18,4 @@ class AggregationConfig:
     form: Literal["exact", "as-printed"] = "exact"  # attentive-loss: which gradient
     uniform: bool = False  # mean: every client weighs the same, whatever it holds
     noise: float = number(0.0, 0)  # β of the papers: normal noise on what a client sends; not privacy
+    own: Own = ()  # what a rule of one's own declares
