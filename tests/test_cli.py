@@ -292,6 +292,15 @@ def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_bar_loads_no_jax(process: Processes) -> None:
+    """Only the bar over training knows of runs."""
+    import subprocess
+    import sys
+
+    program = "import sys; sys.modules['jax'] = None; import tacit.progress"
+    subprocess.run([sys.executable, "-c", program], env=process.environment, check=True)
+
+
 def test_help_describes_arguments_too(tacit):
     assert "What has been typed so far." in tacit("predict", "--help").out
 

@@ -65,6 +65,9 @@ def test_a_full_run_leaves_a_file_that_list_and_report_know(tacit, tmp_path):
         (["quadratic", "--seeds", "0"], ["--seeds"]),
         (["quadratic", "--minutes", "nan"], ["--minutes nan"]),
         (["report", "--docs", "nowhere"], ["nowhere", "--docs"]),
+        (["list", "--seeds", "3", "--quick"], ["list measures nothing", "--quick, --seeds"]),
+        (["report", "--only", "ptb"], ["report measures nothing", "--only"]),
+        (["quadratic", "--docs", "."], ["--docs is for"]),
     ],
 )
 def test_what_is_wrong_is_one_line(tacit, tmp_path, monkeypatch, arguments, named):

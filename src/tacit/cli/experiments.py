@@ -45,9 +45,9 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Where results lie (default: results; quick ones are not kept).")
     ] = None,
-    docs: Annotated[Path, typer.Option(help="report: the folder of results.md and its plots.")] = Path(
-        "docs"
-    ),
+    docs: Annotated[
+        Path | None, typer.Option(help="report: the folder of results.md and its plots (default: docs).")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure a table or a figure of the papers, and put it beside what was published.
@@ -70,6 +70,18 @@ def reproduce(
     from tacit.experiments import page
 
     folder = out or Path("results")
+    for_runs = {
+        "--quick": quick,
+        "--data": data,
+        "--seeds": seeds,
+        "--only": only,
+        "--again": again,
+        "--minutes": minutes < math.inf,
+    }
+    if names in (["list"], ["report"]) and (idle := [flag for flag, given in for_runs.items() if given]):
+        raise TacitError(f"reproduce {names[0]} measures nothing: leave out {', '.join(idle)}")
+    if docs is not None and names != ["report"]:
+        raise TacitError("--docs is for `tacit reproduce report`; leave it out")
     if names == ["list"]:
         known = [page.overview(e, folder) for e in entries.entries()]
         if as_json:
@@ -80,7 +92,7 @@ def reproduce(
         )
         return
     if names == ["report"]:
-        written = page.write(folder, docs)
+        written = page.write(folder, docs or Path("docs"))
         if as_json:
             print_json([str(path) for path in written])
             return

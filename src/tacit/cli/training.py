@@ -59,8 +59,9 @@ def train(
     """
     from tacit import hosts, report, runs
     from tacit.config import from_anywhere, resolve
-    from tacit.progress import bar, reading
-    from tacit.progress import tensorboard as to_tensorboard
+    from tacit.progress import reading
+    from tacit.watchers import bar
+    from tacit.watchers import tensorboard as to_tensorboard
 
     start_jax()
     given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}

@@ -22,11 +22,12 @@ from tacit.errors import TacitError
 from tacit.federated.evaluation import suggest, summary
 from tacit.files import to_json, write_atomic
 from tacit.ngram import baseline, kneser_ney
-from tacit.progress import bar, busy, reading, rounds_of
+from tacit.progress import busy, reading, rounds_of
 from tacit.text import statistics
 from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, context, prepare, read_population
+from tacit.watchers import bar
 
 CONTEXTS = (
     "",
