@@ -40,15 +40,15 @@ def test_several_at_once_print_tables(tacit, monkeypatch, tmp_path):
 def test_a_full_run_leaves_a_file_that_list_and_report_know(tacit, tmp_path):
     out, docs = tmp_path / "results", tmp_path / "docs"
     docs.mkdir()
-    found = tacit.json("reproduce", "quadratic", "--only", "E 1, η 0.05", "--out", out)
-    assert found["rows"][0]["values"]["w"][0] == pytest.approx(11 / 3, abs=1e-3)
+    found = tacit.json("reproduce", "quadratic", "--only", "E 200, η 0.05", "--out", out)
+    assert found["rows"][0]["values"]["w"][0] == pytest.approx(3, abs=1e-3)
     known = {e["name"]: e for e in tacit.json("reproduce", "list", "--out", out)}
     assert set(known) == set(names())
     assert known["quadratic"]["measured"] == "1 of 12 rows" and known["spam"]["measured"] == "not run"
     assert "quadratic" in tacit.ok("reproduce", "list", "--out", out)
     written = tacit.json("reproduce", "report", "--out", out, "--docs", docs)
     text = Path(written[0]).read_text("utf-8")
-    assert "| E 1, η 0.05 | 3.6667 | 3.6667 |" in text and "11 of 12 rows not run" in text
+    assert "| E 200, η 0.05 | 3.0000 | 3.0000 |" in text and "11 of 12 rows not run" in text
     assert tacit.ok("reproduce", "report", "--out", out, "--docs", docs).strip() == written[0]
 
 

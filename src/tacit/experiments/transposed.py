@@ -5,8 +5,8 @@ one: row t holds the t-th words of all sentences of the batch, and the model rea
 word t of sentence b + 1 when it has read word t of sentences 1 to b, on as many positions as the shortest sentence
 has, and the first row is start symbols only, which are no question at all. The same layout was trained on, in
 batches of 10; the score was taken in batches of 128 sentences drawn at random, whose shortest is shorter still, so
-that a fifth of the questions are no question. It is kept here under its own name so that published numbers can be
-understood; it measures no language model.
+that on PTB a quarter of the questions are no question. It is kept here under its own name so that published numbers
+can be understood; it measures no language model.
 """
 
 from __future__ import annotations
