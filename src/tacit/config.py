@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tacit.errors import TacitError, nearest
-from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated import aggregation, server
+from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.central import CentralConfig
 from tacit.federated.executors import Executor
 from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
-from tacit.federated.server import OPTIMISERS, ServerConfig, server_optimiser
+from tacit.federated.server import OPTIMISERS, ServerConfig
 from tacit.models import ModelConfig, architecture, check
 from tacit.settings import build, number
 from tacit.text.catalogue import user_path
@@ -122,9 +123,11 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     for assignment in assignments:
         set_key(tables, assignment)
     config = from_tables(tables)
-    aggregation(config.aggregation, config.sampling.scheme)  # these refuse what they do not know
-    server_optimiser(config.server)
-    return config
+    aggregation.aggregation(config.aggregation, config.sampling.scheme)  # these refuse what they do not know
+    server.server_optimiser(config.server)
+    return dataclasses.replace(
+        config, aggregation=aggregation.settled(config.aggregation), server=server.settled(config.server)
+    )
 
 
 def from_anywhere(config: Config) -> Config:
@@ -163,11 +166,11 @@ def _refuse_what_does_nothing(config: Config) -> None:
         raise TacitError(
             f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
         )
-    server, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
+    step, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
     dealt, usual = config.partition, Config()
     by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
     moments = ("adam", "yogi")
-    ours = server.optimiser in OPTIMISERS  # one's own may read any key
+    ours = step.optimiser in OPTIMISERS  # one's own may read any key
     idle = {
         "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
         "partition.clients": (
@@ -191,24 +194,24 @@ def _refuse_what_does_nothing(config: Config) -> None:
             "partition.kind = 'quantity'",
         ),
         "server.momentum": (
-            server.momentum > 0 and ours and server.optimiser != "sgd",
+            step.momentum > 0 and ours and step.optimiser != "sgd",
             "server.optimiser = 'sgd'",
         ),
-        "server.nesterov": (server.nesterov and not server.momentum, "server.momentum above 0"),
+        "server.nesterov": (step.nesterov and ours and not step.momentum, "server.momentum above 0"),
         "server.beta1": (
-            server.beta1 != usual.server.beta1 and ours and server.optimiser not in moments,
+            step.beta1 != usual.server.beta1 and ours and step.optimiser not in moments,
             "adam or yogi",
         ),
         "server.beta2": (
-            server.beta2 != usual.server.beta2 and ours and server.optimiser not in moments,
+            step.beta2 != usual.server.beta2 and ours and step.optimiser not in moments,
             "adam or yogi",
         ),
         "server.tau": (
-            server.tau != usual.server.tau and server.optimiser == "sgd",
+            step.tau != usual.server.tau and step.optimiser == "sgd",
             "an adaptive server.optimiser",
         ),
         "aggregation.uniform": (
-            config.aggregation.uniform and (rule, scheme) != ("mean", "uniform"),
+            config.aggregation.uniform and (scheme != "uniform" or rule in ("attentive", "attentive-loss")),
             "aggregation.rule = 'mean' and sampling.scheme = 'uniform'",
         ),
         "aggregation.bound": (

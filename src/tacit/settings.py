@@ -51,6 +51,7 @@ def checked(value: Any, kind: Any, key: str, limits: Mapping[str, Any] = Mapping
             low, high = (str(x) if isinstance(x, int) else f"{x:g}" for x in (least, most))
             finite = "finite, " if kind is float else ""
             span = f"{finite}at least {low}" if most == math.inf else f"between {low} and {high}"
+            span = "finite" if least == -math.inf and most == math.inf else span
             raise TacitError(f"{key} = {_short(value)} must be {span}")
         if abs(value) > largest:
             raise TacitError(f"{key} = {_short(value)} must be at most {largest}")
@@ -88,8 +89,10 @@ def _own(values: Any, key: str) -> Own:
     if not isinstance(values, Mapping):
         raise TacitError(f"'{key}' must be a table of keys, not {values!r}")
     for name, value in values.items():
-        if not name.isidentifier() or type(value) not in (bool, int, float, str):
-            raise TacitError(f"{key}.{name} = {value!r} must be a name with a number, a text, true or false")
+        if not (name.isidentifier() and name.isascii()):
+            raise TacitError(f"{key}.{name}: a setting's name is letters a to z, digits and _")
+        if type(value) not in (bool, int, float, str):
+            raise TacitError(f"{key}.{name} = {value!r} must be a number, a text, true or false")
     return tuple((k, checked(v, type(v), f"{key}.{k}")) for k, v in sorted(values.items()))
 
 

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import TacitError, nearest
+from tacit.federated.own import files as rule_files
 
 Settings = Mapping[str, Any]
 
@@ -48,10 +49,11 @@ class Row:
     label: str
     settings: Settings
     published: Mapping[str, float]
+    files: str = ""  # a mark of the files that the settings of one's own entry lead to
 
     def hash(self, kind: str) -> str:
         """Names this configuration: the same settings have the same hash, however the file is written."""
-        text = json.dumps([kind, self.settings], sort_keys=True)
+        text = json.dumps([kind, self.settings, *([self.files] if self.files else [])], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -194,7 +196,21 @@ def _own(path: Path) -> Entry:
     except (OSError, UnicodeDecodeError) as error:
         raise TacitError(f"cannot read the experiment {path}: {error}") from None
     unsaid = {"title": path.stem, "paper": 0, "where": path.stem, "kind": "text", "about": "", "takes": ""}
-    return parse(path.stem, text, unsaid)
+    entry = parse(path.stem, text, unsaid)
+    rows = tuple(replace(row, files=_mark(row.settings)) for row in entry.rows)
+    return replace(entry, rows=rows)
+
+
+def _mark(settings: Settings) -> str:
+    """Of a preset's file and the rules of one's own: when they change, a row is another."""
+    preset = Path(str(settings.get("preset", "")))
+    files = [*([preset] if preset.suffix == ".toml" else []), *rule_files()]
+    there = [file.read_bytes() for file in files if file.is_file()]
+    return (
+        hashlib.sha256(b"".join(hashlib.sha256(text).digest() for text in there)).hexdigest()[:12]
+        if there
+        else ""
+    )
 
 
 def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entry:
@@ -240,8 +256,24 @@ def _quick(table: Mapping[str, Any]) -> Settings:
     return {"rows": table["rows"], "settings": settings}
 
 
+def _flat(settings: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Settings by their whole keys, in quotes in the file or not.
+
+    >>> _flat({"server.lr": 1, "server": {"own": {"decay": 0.1}}})
+    {'server.lr': 1, 'server.own.decay': 0.1}
+    """
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        found |= _flat(value, f"{where}{key}.") if isinstance(value, dict) else {f"{where}{key}": value}
+    return found
+
+
 def _rows(tables: Mapping[str, Any]) -> list[Row]:
-    common, choices = tables.get("settings", {}), tables.get("choices", {})
+    common = _flat(tables.get("settings", {}))
+    choices = {
+        key: {name: _flat(settings) for name, settings in named.items()}
+        for key, named in tables.get("choices", {}).items()
+    }
 
     def made(label: str, own: Mapping[str, Any]) -> Row:
         settings = dict(common)
@@ -251,9 +283,12 @@ def _rows(tables: Mapping[str, Any]) -> list[Row]:
         published = {m: by[label] for m, by in tables.get("published", {}).items() if label in by}
         return Row(label, settings, published)
 
-    rows = [made(r["label"], {k: v for k, v in r.items() if k != "label"}) for r in tables.get("rows", [])]
+    rows = [
+        made(r["label"], _flat({k: v for k, v in r.items() if k != "label"})) for r in tables.get("rows", [])
+    ]
     for grid in tables.get("grid", []):
-        axes = {k: v if isinstance(v, list) else [v] for k, v in grid.items() if k != "label"}
+        over = _flat({k: v for k, v in grid.items() if k != "label"})
+        axes = {k: v if isinstance(v, list) else [v] for k, v in over.items()}
         for values in itertools.product(*axes.values()):
             own = dict(zip(axes, values, strict=True))
             label = grid["label"]

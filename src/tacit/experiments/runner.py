@@ -80,6 +80,7 @@ def run(
     there = {row["label"] for row in taken}
     parts = _parts(out) / entry.name
     todo = [row for row in rows if row.label not in there]
+    _check(entry, todo)
     found = _cells(entry, todo, numbers, data, parts, follow, time.monotonic() + 60 * minutes)
     result = write(entry, [*taken, *found], out / f"{entry.name}.json")
     done = there | {row["label"] for row in found}
@@ -90,6 +91,16 @@ def run(
     if not any(parts.glob("*-*.json")):
         shutil.rmtree(parts, ignore_errors=True)
     return result
+
+
+def _check(entry: Entry, rows: Sequence[Row]) -> None:
+    """Refuse what is wrong with any row before the first one is measured, where the kind (`check`) can tell."""
+    check = getattr(_module(entry.kind), "check", lambda settings: None)
+    for row in rows:
+        try:
+            check(row.settings)
+        except TacitError as error:
+            raise TacitError(f"experiment '{entry.name}', row '{row.label}': {error}") from None
 
 
 def borrowed(entry: Entry, rows: Sequence[Row], seeds: Sequence[int], folder: Path) -> list[dict[str, Any]]:

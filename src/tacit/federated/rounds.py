@@ -14,12 +14,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import Array
 
 from tacit import hosts
 from tacit.errors import Diverged, TacitError
-from tacit.federated import trees
+from tacit.federated import fits, trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation
 from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
 from tacit.federated.executors import (
@@ -94,9 +96,10 @@ def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:
     return grid(some.lengths, batch, clients.longest)
 
 
-def server_step(rule: Aggregation, config: ServerConfig) -> Callable[..., tuple[ServerState, Array]]:
+def server_step(
+    rule: Aggregation, optimiser: optax.GradientTransformation
+) -> Callable[..., tuple[ServerState, Array]]:
     """The compiled end of a round: from the sum of messages to the next model, and whether it is finite."""
-    optimiser = server_optimiser(config)
 
     def step(
         state: ServerState, message: Message, report: Report, factor: Array
@@ -121,6 +124,10 @@ def federation(
     """Federated training as a trainer. `cohort_of(t)` gives the clients of round t with their batches."""
     client, server = algorithm.client, algorithm.server
     rule = aggregation(algorithm.aggregation, algorithm.sampling.scheme)
+    optimiser = server_optimiser(server)
+    shapes = jax.eval_shape(init, jax.random.key(0))
+    fits.check_rule(algorithm.aggregation.rule, rule, shapes)
+    fits.check_optimiser(server.optimiser, optimiser, shapes)
     noise, executor = algorithm.aggregation.noise, choose_executor(executor)
     train: CohortTraining
     if executor == "slow":
@@ -129,13 +136,12 @@ def federation(
         train = slow_training(loss, client, rule, noise)
     else:
         train = cohort_training(loss, client, rule, noise, executor)
-    finish = server_step(rule, server)
+    finish = server_step(rule, optimiser)
     ahead: dict[int, Any] = {}
 
     @cache
     def layout() -> Plan:
         """From the first cohort, whichever round is asked for first: a resumed run lays out the same."""
-        shapes = jax.eval_shape(init, jax.random.key(0))
         memory = hosts.least(memory_mb(lanes_mb))  # all processes must come to the same plan
         return plan(cohort_of(0), shapes, len(devices()), executor == "vmap", memory)
 
@@ -148,7 +154,7 @@ def federation(
 
     def start(key: Array) -> ServerState:
         params = init(key)
-        return ServerState(params, server_optimiser(server).init(params))
+        return ServerState(params, jax.tree.map(jnp.asarray, optimiser.init(params)))
 
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
         cohort, laid = ahead.pop(t, None) or ready(t)
@@ -172,7 +178,8 @@ def federation(
                 f"round {t + 1}: training gave numbers that are not finite; lower client.lr ({client.lr:g}) or "
                 f"server.lr ({server.lr:g})"
                 + (f" or aggregation.noise ({noise:g})" if noise else "")
-                + ", or set client.clip=1; the last good checkpoint is kept"
+                + ", or set client.clip=1"
+                + ("; the last good checkpoint is kept" if t else "")
             )
         return state, facts
 

@@ -34,7 +34,8 @@ class ServerConfig:
     tau: float = number(1e-3, 1e-12)
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
-    own: Own = ()  # what an optimiser of one's own declares
+    own: Own = ()  # the settings of an optimiser of one's own
+    code: str = ""  # a mark of its file; a run writes it down
 
 
 class ServerState(NamedTuple):
@@ -68,9 +69,16 @@ OPTIMISERS = {"sgd": _sgd, "adam": _adam, "yogi": _yogi, "adagrad": _adagrad}
 
 def server_optimiser(config: ServerConfig) -> optax.GradientTransformation:
     """The optax transformation; its rate is `config.lr`, scaled by the round's factor when it is applied."""
-    known = OPTIMISERS | own.declared("OPTIMISERS")
-    made: optax.GradientTransformation = own.make(known, "server.optimiser", config.optimiser, config)
-    return made
+    return own.make(_part(config), config, optax.GradientTransformation)
+
+
+def settled(config: ServerConfig) -> ServerConfig:
+    """The table with every setting of an optimiser of one's own, and a mark of its file."""
+    return own.settle(_part(config), config)
+
+
+def _part(config: ServerConfig) -> own.Part:
+    return own.find("OPTIMISERS", OPTIMISERS, "server.optimiser", config.optimiser)
 
 
 def apply(

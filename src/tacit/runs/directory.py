@@ -107,7 +107,18 @@ def _same(stored: Config, config: Config, out: Path) -> None:
         pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
         for key, was, wanted in pairs:
             longer = key == "training.rounds" and wanted > was
-            if was != wanted and not longer and key != "text.fingerprint":
+            if was == wanted:
+                continue
+            if key.endswith(".own"):  # one line about one of them
+                old, new = dict(was), dict(wanted)
+                name = next(k for k in (*old, *new) if old.get(k) != new.get(k))
+                key, was, wanted = f"{key}.{name}", old.get(name), new.get(name)
+            if key.endswith(".code"):
+                raise TacitError(
+                    f"{out}: the file of the {part} part of your own has changed since the run was begun; "
+                    "restore it or choose another --out"
+                )
+            if not longer and key != "text.fingerprint":
                 raise TacitError(
                     f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
                     "choose another --out"

@@ -38,7 +38,12 @@ def _resolved(settings: Settings, seed: int) -> Config:
     if "preset" not in settings:
         raise TacitError("settings of kind 'text' need a preset; see `tacit presets`")
     given = {k: v for k, v in settings.items() if k not in OWN} | {"seed": seed}
-    return resolve(settings["preset"], [f"{k}={json.dumps(v)}" for k, v in given.items()])
+    return resolve(settings["preset"], [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items()])
+
+
+def check(settings: Settings) -> None:
+    """Refuse settings that no run can be made of."""
+    _resolved(settings, 0)
 
 
 def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float | None]] | None:

@@ -26,14 +26,22 @@ from tacit.federated.aggregation.sums import Aggregation, Message, Peaked, is_pl
 
 
 def rules() -> dict[str, Callable[..., Aggregation]]:
-    """Every rule by name: what the modules of this package declare, and the files that TACIT_RULES names.
+    """Every rule that is built in, by name: what the modules of this package declare.
 
     >>> sorted(rules())
     ['attentive', 'attentive-loss', 'mean']
     """
     modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
-    ours = {name: rule for module in modules for name, rule in getattr(module, "RULES", {}).items()}
-    return ours | own.declared("RULES")
+    return {name: rule for module in modules for name, rule in getattr(module, "RULES", {}).items()}
+
+
+def settled(config: AggregationConfig) -> AggregationConfig:
+    """The table with every setting of a rule of one's own, and a mark of its file."""
+    return own.settle(_part(config), config)
+
+
+def _part(config: AggregationConfig) -> own.Part:
+    return own.find("RULES", rules(), "aggregation.rule", config.rule)
 
 
 def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregation:
@@ -42,7 +50,7 @@ def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregati
     >>> is_plain_sum(aggregation(AggregationConfig(rule="mean")).message({}, {}, 1.0))
     True
     """
-    rule: Aggregation = own.make(rules(), "aggregation.rule", config.rule, config)
+    rule = own.make(_part(config), config, Aggregation)
     if scheme != "uniform" and config.rule != "mean":
         raise TacitError(
             f"sampling.scheme = '{scheme}' is a way of averaging: it needs aggregation.rule = 'mean', "
@@ -64,5 +72,6 @@ __all__ = [
     "is_plain_sum",
     "neutral",
     "rules",
+    "settled",
     "total",
 ]
