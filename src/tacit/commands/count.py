@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Floats
 from tacit.commands import supplement
 from tacit.commands.supplement import Supplement
 from tacit.config import Config
@@ -39,7 +39,6 @@ from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, prepare, read_population
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
-Floats = NDArray[np.float64]
 Watch = Callable[[int, str], None]
 
 MOST_WORDS = 64_000  # with higher orders, in the paper's keyboards

@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Bools, Floats, Ints
 from tacit.keyboard import glide as glides
 from tacit.keyboard import noise as hands
 from tacit.keyboard import taps as tapping
@@ -22,9 +22,6 @@ from tacit.keyboard.layout import spell
 from tacit.keyboard.suggestions import Suggester
 from tacit.randomness import generator, stream, uniform
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 People = Sequence[Sequence[Sequence[str]]]  # of each person, messages as tokens
 
 _WHICH, _TAPS, _GLIDES = stream("messages that are typed"), stream("taps"), stream("glides")

@@ -18,15 +18,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.keyboard import glide, taps
 from tacit.keyboard.lexicon import Lexicon
 from tacit.keyboard.parameters import Parameters
 from tacit.keyboard.taps import Found
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 Chances = Callable[[Ints], Floats]  # ids of words to log p(w | context)
 

@@ -24,12 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.keyboard.lexicon import Lexicon, polyline
 from tacit.keyboard.parameters import DEFAULT, Glide
 from tacit.keyboard.taps import Found
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Paths(NamedTuple):

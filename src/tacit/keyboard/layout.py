@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from tacit.arrays import Floats
 
 APOSTROPHE = "'"
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Ints
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, Layout, spell
-
-Ints = NDArray[np.int64]
 
 
 class Level(NamedTuple):

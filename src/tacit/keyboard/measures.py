@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.jackknife import half_width
 from tacit.keyboard.measures_text import Typed, Words
 from tacit.text.tokens import detokenize
@@ -46,9 +47,6 @@ from tacit.text.vocabulary import SPECIALS
 SLOTS = 3  # words on the bar
 LOOK = 0.5  # how often the simulated typist notices the bar before a word
 WAYS = ("tapped", "glided")  # noisy words, and how many of them were found
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Scored(NamedTuple):

@@ -10,16 +10,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit import personal_models, runs
+from tacit.arrays import Floats
 from tacit.keyboard.sources import DenseSource, dense
 from tacit.personal_models import Personal
 from tacit.text.packed import bucket
 from tacit.text.pieces import MARKER
 from tacit.text.vocabulary import EOS, SPECIALS, UNK
-
-Floats = NDArray[np.float64]
 
 _RECENT = 30  # words read, where the run says no limit
 

@@ -18,12 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Floats
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, Layout
 from tacit.randomness import generator, stream
-
-Floats = NDArray[np.float64]
 
 _PERSON = stream("hand of a person")
 

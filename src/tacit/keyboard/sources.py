@@ -20,15 +20,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.keyboard import network8_suggest
 from tacit.ngram import automaton
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import Compact
 from tacit.ngram.compact_suggest import best
 from tacit.text.vocabulary import BOS, SPECIALS, UNK, Vocabulary
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _RECENT = 32  # words that an automaton looks back at: more than any n-gram has
 

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tacit.arrays import Floats
 from tacit.errors import TacitError
 from tacit.keyboard import blocked, decode, glide, lexicon, network8
 from tacit.keyboard.capitals import starts_sentence, written
@@ -36,7 +37,6 @@ from tacit.ngram.casing import capitalise
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import SPECIALS, UNK
 
-Floats = NDArray[np.float64]
 Context = str | Sequence[str]
 
 _TEXT = 4000  # characters of a context that are looked at

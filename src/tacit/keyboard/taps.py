@@ -26,16 +26,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.keyboard.layout import APOSTROPHE, Layout
 from tacit.keyboard.lexicon import Lexicon
 from tacit.keyboard.parameters import DEFAULT, Taps
 from tacit.text.flat import cells
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MOST = 48  # taps of a word; more are not looked up
 _FAR = 1e4  # key widths; what is further away is as far

@@ -28,8 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.counting import Counts, Tally, grouped, told
@@ -37,8 +37,6 @@ from tacit.ngram.minimise import minimise
 from tacit.ngram.sampling import Block, Sentences, Source, draw
 from tacit.ngram.topology import COMMON_WORDS, MAX_NGRAMS, from_corpus, merge
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Watch = Callable[[int, int], None]  # (done, total)
 
 

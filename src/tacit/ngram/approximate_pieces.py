@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Bools, Ints
 from tacit.errors import TacitError
 from tacit.ngram.approximate import Models, Watch, approximate, at_least_one
 from tacit.ngram.automaton import Automaton, Topology, from_trie
@@ -35,9 +35,6 @@ from tacit.ngram.topology import MAX_NGRAMS, merge
 from tacit.ngram.trie import Trie
 from tacit.text.pieces import Pieces
 from tacit.text.vocabulary import Vocabulary
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

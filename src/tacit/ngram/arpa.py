@@ -32,10 +32,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.arrays import Ints
 from tacit.errors import TacitError
 from tacit.files import write_atomic
 from tacit.ngram.arpa_text import Level, parse
-from tacit.ngram.automaton import Automaton, Ints, from_trie
+from tacit.ngram.automaton import Automaton, from_trie
 from tacit.ngram.grams import grams, words
 from tacit.ngram.trie import Trie, find
 from tacit.text.vocabulary import Vocabulary

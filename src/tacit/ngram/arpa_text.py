@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
-from tacit.ngram.automaton import Floats, Ints
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 _UNKNOWN = -100.0  # log10 p of `<unk>` where a file does not have it, as in KenLM

@@ -21,16 +21,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram.kneser_ney import KneserNey
 from tacit.ngram.trie import Trie
 from tacit.text.flat import cells, ends
 from tacit.text.vocabulary import BOS, EOS
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 NOWHERE = -1
 

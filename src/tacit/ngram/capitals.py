@@ -25,6 +25,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.ngram.approximate import Recast
 from tacit.ngram.automaton import Topology, log_probs
 from tacit.ngram.casing import Caser, best_variants, starting, with_starts
@@ -32,9 +33,6 @@ from tacit.ngram.counting import added, paths
 from tacit.ngram.sampling import Sentences
 from tacit.text.flat import cells
 from tacit.text.packed import bucket
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Ratios(NamedTuple):

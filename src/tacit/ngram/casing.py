@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Bools, Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, from_kneser_ney
@@ -34,9 +34,6 @@ from tacit.text import vocabulary
 from tacit.text.flat import cells, ends
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Sentences = Sequence[Sequence[str]]  # words as they are written
 
 _OPENING, _WORD, _MARK, _ENDING = range(4)

@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.files import write_atomic
-from tacit.ngram.automaton import Automaton, Floats, Ints
+from tacit.ngram.automaton import Automaton
 from tacit.text.vocabulary import BOS, SPECIALS, Vocabulary
 
 _LONGEST = 47

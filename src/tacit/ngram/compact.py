@@ -54,7 +54,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.ngram.automaton import Automaton, Ints, from_trie
+from tacit.arrays import Ints
+from tacit.ngram.automaton import Automaton, from_trie
 from tacit.ngram.compact_words import BLOCK, Words
 from tacit.ngram.trie import Trie, find
 from tacit.sections import Format, Places, fitting, map_file

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit import __version__
+from tacit.arrays import Ints
 from tacit.errors import TacitError
 from tacit.files import write_atomic
 from tacit.ngram import compact_words
-from tacit.ngram.automaton import Automaton, Ints
+from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import FORM, PICK, RANK
 from tacit.ngram.grams import grams
 from tacit.ngram.quantise import quantise

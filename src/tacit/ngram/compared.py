@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats
 from tacit.federated.evaluation import Scores, Sums, by_person
 from tacit.jackknife import half_width
 from tacit.ngram import kneser_ney
@@ -27,8 +28,6 @@ from tacit.ngram.suggest import score
 from tacit.ngram.unigrams import chosen_words
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
-
-Floats = NDArray[np.float64]
 
 
 class Change(NamedTuple):

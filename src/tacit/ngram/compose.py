@@ -25,18 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
+from tacit.arrays import Bools, Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Topology
 from tacit.ngram.counting import Counts, added
 from tacit.ngram.lexicon import Lexicon
 from tacit.text.flat import cells
 from tacit.text.vocabulary import UNK
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

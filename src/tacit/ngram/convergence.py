@@ -22,9 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats
 from tacit.text.flat import ends
-
-Floats = NDArray[np.float64]
 
 
 class Z(NamedTuple):

@@ -37,12 +37,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.ngram.automaton import Topology
 from tacit.ngram.sampling import Block
 from tacit.text.packed import bucket
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _IN_A_ROW = 16  # rows that are added one after another
 

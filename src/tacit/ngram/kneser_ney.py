@@ -27,15 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram.trie import find
 from tacit.text.flat import cells
 from tacit.text.vocabulary import BOS, EOS, UNK
 
 FALLBACK_DISCOUNTS = (0.0, 0.5, 1.0, 1.5)  # lmplz --discount_fallback
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats
 from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.pruning import with_backoffs
 from tacit.ngram.validity import require
 from tacit.text.vocabulary import EOS, UNK, Vocabulary
-
-Floats = NDArray[np.float64]
 
 
 def spread_case(counts: Mapping[str, float], variants: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

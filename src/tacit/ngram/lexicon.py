@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Ints
 from tacit.errors import TacitError
 from tacit.text.flat import ends
 from tacit.text.pieces import Pieces
 from tacit.text.vocabulary import EOS, UNK, Vocabulary
-
-Ints = NDArray[np.int64]
 
 NOTHING = -1  # no output (ε), or no arc
 

@@ -31,12 +31,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.counting import Counts, added
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 EPSILON = float(np.exp(-35.0))
 _CANCELS = 1e-4  # where d is below it, 1 − Σ has lost digits: the rest is summed instead

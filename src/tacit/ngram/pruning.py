@@ -19,18 +19,14 @@ probabilities, so a text is better.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Bools, Floats, Ints
 from tacit.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.counting import added
 from tacit.ngram.minimise import EPSILON, closed, remainders
 from tacit.text.flat import ends
 from tacit.text.vocabulary import EOS
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def prune(

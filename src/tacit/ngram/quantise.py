@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.ngram.automaton import Automaton, Floats, log_probs
+from tacit.arrays import Floats
+from tacit.ngram.automaton import Automaton, log_probs
 from tacit.ngram.validity import shares
 from tacit.text.vocabulary import EOS
 

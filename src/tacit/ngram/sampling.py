@@ -29,15 +29,13 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.models.base import LanguageModel, Params
 from tacit.ngram.automaton import Automaton, distributions
 from tacit.randomness import stream, uniform
 from tacit.text import flat
 from tacit.text.packed import Packed, batch_rows, bucket
 from tacit.text.vocabulary import BOS, EOS
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LONGEST = 64  # words of a drawn sentence
 _AT_ONCE = 1 << 15  # sentences that one call of a program draws

@@ -9,15 +9,12 @@ the answer. Unlike in a Kneser-Ney model an arc need not be likelier than what i
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.federated.evaluation import Scores
 from tacit.ngram.automaton import Automaton, log_probs
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, UNK
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def top_k(model: Automaton, states: Ints, k: int = 3) -> Ints:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats
 from tacit.errors import TacitError
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, from_kneser_ney, from_trie, log_probs
@@ -24,8 +25,6 @@ from tacit.ngram.pruning import parents, prune, with_backoffs
 from tacit.ngram.sampling import Sentences, Source, draw
 from tacit.ngram.trie import Trie, find
 from tacit.text.vocabulary import BOS, EOS
-
-Floats = NDArray[np.float64]
 
 MAX_NGRAMS = 1_500_000  # paper 4, section 1.1: what a keyboard takes
 COMMON_WORDS = 64_000  # those that n-grams of two and more words are made of

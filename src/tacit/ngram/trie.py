@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from tacit.arrays import Ints
 
 
 class Trie(NamedTuple):

@@ -28,6 +28,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, Message
@@ -40,9 +41,6 @@ from tacit.models.base import Params
 from tacit.text.flat import cells
 from tacit.text.packed import ClientText, Packed, bucket
 from tacit.text.vocabulary import UNK
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _EXACT = 2**24  # float32 holds every whole number below it
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.arrays import Floats, Ints
 from tacit.errors import TacitError
-from tacit.ngram.automaton import NOWHERE, Automaton, Floats, Ints, Topology
+from tacit.ngram.automaton import NOWHERE, Automaton, Topology
 from tacit.ngram.grams import name
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
 
