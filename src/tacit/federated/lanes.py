@@ -15,8 +15,7 @@ import jax
 import numpy as np
 
 from tacit.federated.local import Cohort
-from tacit.federated.trees import size
-from tacit.models.base import Params
+from tacit.models.base import Params, count_parameters
 from tacit.text.flat import cells
 from tacit.text.packed import bucket
 
@@ -72,7 +71,11 @@ def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
     """Lanes that fit the memory: copies of the model, the scores with their gradient, and what is made of points."""
     inputs, targets = (int(np.prod(a.shape[2:])) for a in jax.tree.leaves(cohort.batches)[:2])  # of one step
     widest = max(max(leaf.shape, default=1) for leaf in jax.tree.leaves(params))
-    each = 6 * size(params) + 3 * targets * widest + (_OF_A_FEATURE * inputs if inputs > targets else 0)
+    each = (
+        6 * count_parameters(params)
+        + 3 * targets * widest
+        + (_OF_A_FEATURE * inputs if inputs > targets else 0)
+    )
     return max(1, memory_mb * 2**20 // (4 * each)) * devices
 
 

@@ -46,11 +46,6 @@ def where(condition: Array, a: Tree, b: Tree) -> Tree:
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), a, b)
 
 
-def size(a: Tree) -> int:
-    """How many numbers a tree holds."""
-    return sum(leaf.size for leaf in jax.tree.leaves(a))
-
-
 def finite(a: Tree) -> Array:
     """Whether every number is finite."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(a)]))

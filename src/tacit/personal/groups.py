@@ -15,10 +15,9 @@ import numpy as np
 from jax import Array
 from jax.sharding import PartitionSpec
 
-from tacit.federated import trees
 from tacit.federated.executors import Executor, apart, choose_executor, devices, everywhere, mesh
 from tacit.federated.lanes import memory_mb
-from tacit.models.base import LanguageModel, Params
+from tacit.models.base import LanguageModel, Params, count_parameters
 from tacit.text.packed import Rows
 
 _ON_CPU = 8  # people a device takes in one call, one after another
@@ -89,7 +88,7 @@ def together(model: LanguageModel, params: Params, readings: int = 1, executor: 
     if choose_executor(executor) != "vmap":
         return _ON_CPU * len(devices())
     words = model.output(params)[0].shape[0]
-    each = 4 * (6 * trees.size(params) + (3 + 2 * readings) * exam_cells() * words)
+    each = 4 * (6 * count_parameters(params) + (3 + 2 * readings) * exam_cells() * words)
     return min(_SIDE_BY_SIDE, max(1, memory_mb(0) * 2**20 // each)) * len(devices())
 
 

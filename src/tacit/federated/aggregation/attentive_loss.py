@@ -22,7 +22,7 @@ from jax import Array
 
 from tacit.federated import trees
 from tacit.federated.aggregation.sums import Aggregation, Message, Peaked
-from tacit.models.base import Params
+from tacit.models.base import Params, count_parameters
 
 
 def attentive_loss(form: str = "exact") -> Aggregation:
@@ -39,7 +39,7 @@ def _exact() -> Aggregation:
     def message(params: Params, update: Params, weight: Array) -> Message:
         del weight
         client = trees.add(params, update)
-        score = trees.dot(params, client) / trees.size(params) ** 0.5
+        score = trees.dot(params, client) / count_parameters(params) ** 0.5
         return {
             "attended": Peaked(score, (client, jnp.float32(1))),  # Σ e^s θ_k, Σ e^s
             "models": client,  # Σ θ_k
@@ -49,7 +49,7 @@ def _exact() -> Aggregation:
 
     def combine(params: Params, message: Message) -> Params:
         models, mass = message["attended"].values
-        m, root_n = message["clients"], trees.size(params) ** 0.5
+        m, root_n = message["clients"], count_parameters(params) ** 0.5
 
         def leaf(summed: Array, attended: Array, pull: Array) -> Array:
             return (summed - m * attended / jnp.maximum(mass, 1e-30)) / root_n + pull
@@ -69,7 +69,7 @@ def _as_printed() -> Aggregation:
         }
 
     def combine(params: Params, message: Message) -> Params:
-        root_n = trees.size(params) ** 0.5
+        root_n = count_parameters(params) ** 0.5
         return jax.tree.map(
             lambda models, updates: models / root_n - 2 * message["nearness"] * updates,
             message["models"],
