@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import numpy as np
 import pytest
 
 import reference
-from tacit.experiments.kinds.authors import cohort
+from tacit.experiments.entry import find
+from tacit.experiments.kinds.authors import cohort, measure
+from tacit.experiments.kinds.text import config_of
+from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, transpose, transposed_score
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.batching import order_of_work
@@ -17,6 +22,7 @@ from tacit.federated.sampling import SamplingConfig, choose
 from tacit.federated.server import ServerConfig
 from tacit.models import ModelConfig, language_model
 from tacit.text.packed import pack
+from tacit.text.prepare import prepare
 
 # <s> are you </s> · <s> ok </s> · <s> see you soon </s> · <s> no </s>
 SENTENCES = [[0, 3, 4, 1], [0, 5, 1], [0, 6, 4, 7, 1], [0, 8, 1]]
@@ -62,6 +68,23 @@ def test_the_score_is_that_of_reading_across_sentences(batch):
                 total -= logits[row[b]] - np.log(np.exp(logits).sum())
                 count += 1
     assert transposed_score(model, params, TEXT, batch) == pytest.approx(np.exp(total / count), rel=1e-4)
+
+
+@pytest.mark.parametrize(("scored", "shuffled"), [(5, False), (5, True), (9, True)])
+def test_what_is_asked_is_counted_in_batches_of_their_size(scored, shuffled, tmp_path):
+    row = find("table-2-authors").quickly().rows[0]
+    settings = {**row.settings, "scored": scored, "shuffled": shuffled}
+    place = Place(None, tmp_path)
+    found = measure(settings, 0, place).values
+    config = config_of(settings, 0, place)
+    test = prepare(config.text, config.partition, config.typists, 0).test
+    told = [test.tokens[a:b].tolist() for a, b in itertools.pairwise(test.offsets)]
+    if shuffled:
+        told = [told[i] for i in np.random.default_rng(0).permutation(len(told))]
+    rows = [row for i in range(0, len(told), scored) for row in by_hand(told[i : i + scored])]
+    asked = [word for row in rows for word in row[1:]]
+    assert found["share"] == pytest.approx(len(asked) / sum(len(s) - 1 for s in told))
+    assert found["starts"] == pytest.approx(asked.count(0) / len(asked))
 
 
 def test_clients_train_on_their_own_sentences_laid_out_so():

@@ -11,7 +11,7 @@ import pytest
 
 from tacit import runs, settings
 from tacit.config import from_tables, resolve
-from tacit.errors import TacitError
+from tacit.errors import Diverged, TacitError
 from tacit.experiments import runner
 from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
@@ -168,6 +168,39 @@ def test_a_rule_that_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
+def test_an_optimiser_that_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch):
+    (tmp_path / "half.py").write_text(
+        "import optax, jax.numpy as jnp\n"
+        "OPTIMISERS = {'half': lambda config: optax.lion(config.lr, mu_dtype=jnp.bfloat16)}\n"
+    )
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "half.py"))
+    with pytest.raises(TacitError, match=r"server.optimiser = 'half': its state holds bfloat16"):
+        runs.train(resolve("fedavg", [*TINY, "server.optimiser=half"]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_of_the_first_round_no_checkpoint_is_promised(tmp_path, monkeypatch):
+    (tmp_path / "nan.py").write_text(
+        "import optax\nOPTIMISERS = {'lost': lambda config: optax.scale(float('nan'))}\n"
+    )
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "nan.py"))
+    with pytest.raises(Diverged, match="round 1: training gave numbers that are not finite") as told:
+        runs.train(resolve("fedavg", [*TINY, "server.optimiser=lost"]), tmp_path / "run")
+    assert "checkpoint" not in str(told.value)
+
+
+def test_one_part_may_read_keys_that_only_others_of_ours_do(tmp_path, monkeypatch):
+    (tmp_path / "cut.py").write_text(
+        CUT + "import optax\nOPTIMISERS = {'look': lambda config: optax.sgd(1.0)}\n"
+    )
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "cut.py"))
+    keys = ["aggregation.uniform=true", "server.nesterov=true", "server.beta1=0.5"]
+    resolve("fedavg", ["aggregation.rule=cut", "server.optimiser=look", *keys])
+    for key in keys:
+        with pytest.raises(TacitError, match="would do nothing"):
+            resolve("fedatt", [key])
+
+
 def test_a_file_with_dataclasses_and_an_optimiser_that_counts_in_python(tmp_path, monkeypatch):
     """Its module can be found while it is read; a state of plain numbers is one of arrays in a checkpoint."""
     (tmp_path / "count.py").write_text(
@@ -215,6 +248,16 @@ def test_a_sweep_over_a_rules_own_setting(tmp_path):
     changed = find(str(tmp_path / "mine.toml")).rows
     assert [row.settings for row in rows] == [row.settings for row in changed]
     assert all(a.hash("text") != b.hash("text") for a, b in zip(rows, changed, strict=True))  # measured again
+
+
+def test_a_row_of_an_edited_preset_is_another(tmp_path, monkeypatch):
+    preset = tmp_path / "mine-too.toml"
+    (tmp_path / "mine.toml").write_text(SWEEP.replace('"fedavg"', f'"{preset.as_posix()}"'))
+    hashes = set()
+    for rate in (1, 2, 2):
+        preset.write_text(f"[client]\nlr = {rate}\n")
+        hashes.add(find(str(tmp_path / "mine.toml")).rows[0].hash("text"))
+    assert len(hashes) == 2
 
 
 @pytest.mark.usefixtures("with_settings")
