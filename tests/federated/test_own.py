@@ -224,6 +224,11 @@ SWEEP = """
 [settings]
 preset = "fedavg"
 aggregation.rule = "cut"
+typists = {users = 12, messages = 8}
+text.vocabulary = 80
+sampling.clients = 4
+model = {embedding = 8, hidden = 8}
+training.rounds = 1
 
 [[grid]]
 label = "length {aggregation.own.length}"
