@@ -17,6 +17,7 @@ from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
 from tacit.federated import own
+from tacit.federated.server import server_optimiser
 
 CUT = """
 from tacit.federated.aggregation import Aggregation
@@ -199,6 +200,20 @@ def test_one_part_may_read_keys_that_only_others_of_ours_do(tmp_path, monkeypatc
     for key in keys:
         with pytest.raises(TacitError, match="would do nothing"):
             resolve("fedatt", [key])
+
+
+def test_an_edited_file_is_read_again_in_the_same_process(tmp_path, monkeypatch):
+    """As in a notebook; the mark must be of the code that trains."""
+    file = tmp_path / "step.py"
+    monkeypatch.setenv("TACIT_RULES", str(file))
+    marks, steps = set(), []
+    for rate in (1, 2):  # of the same length, in the same second
+        file.write_text(f"import optax\nOPTIMISERS = {{'step': lambda config: optax.sgd({rate}.0)}}\n")
+        config = resolve("fedavg", ["server.optimiser=step"]).server
+        optimiser = server_optimiser(config)
+        steps.append(float(optimiser.update(1.0, optimiser.init(0.0))[0]))
+        marks.add(config.code)
+    assert steps == [-1, -2] and len(marks) == 2
 
 
 def test_a_file_with_dataclasses_and_an_optimiser_that_counts_in_python(tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import TacitError, nearest
-from tacit.federated.own import files as rule_files
+from tacit.federated import own as parts
 
 Settings = Mapping[str, Any]
 
@@ -204,13 +204,8 @@ def _own(path: Path) -> Entry:
 def _mark(settings: Settings) -> str:
     """Of a preset's file and the rules of one's own: when they change, a row is another."""
     preset = Path(str(settings.get("preset", "")))
-    files = [*([preset] if preset.suffix == ".toml" else []), *rule_files()]
-    there = [file.read_bytes() for file in files if file.is_file()]
-    return (
-        hashlib.sha256(b"".join(hashlib.sha256(text).digest() for text in there)).hexdigest()[:12]
-        if there
-        else ""
-    )
+    files = [*([preset] if preset.suffix == ".toml" else []), *parts.files()]
+    return " ".join(parts.mark(file.read_bytes()) for file in files if file.is_file())
 
 
 def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entry:

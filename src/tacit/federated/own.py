@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.util
 import inspect
 import os
 import sys
@@ -67,18 +66,27 @@ def find(what: str, built_in: Mapping[str, Callable[..., Any]], key: str, name: 
     return known[name]
 
 
-@cache
+def mark(content: bytes) -> str:
+    """A few characters that are others when a file's content is."""
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
 def _module(path: Path) -> ModuleType:
+    """What a file declares; one that was edited is read again."""
     if path.suffix != ".py" or not path.is_file():
         raise TacitError(
             f"TACIT_RULES: {path} is not there or no .py file; name files that declare RULES or OPTIMISERS"
         )
-    name = f"tacit_rules_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None  # of a .py file there is one
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    return _read(path, path.read_bytes())
+
+
+@cache
+def _read(path: Path, source: bytes) -> ModuleType:
+    name = f"tacit_rules_{mark(bytes(path.resolve()))}_{mark(source)}"
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look for it there
+    module.__file__ = str(path)
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise TacitError(f"TACIT_RULES: {path}: {type(error).__name__}: {error}") from error
@@ -104,8 +112,8 @@ def settle(part: Part, config: Table) -> Table:
         if name not in defaults:
             there = nearest(name, defaults) if defaults else "; it has none"
             raise TacitError(f"{table}.own.{name}: {part} has no such setting{there}")
-        kind = next((kind for kind in _TYPES if isinstance(defaults[name], kind)), None)
-        if kind is None:
+        kind = type(defaults[name])
+        if kind not in _TYPES:
             raise TacitError(
                 f"{table}.own.{name}: {part} has {defaults[name]!r} for a default, and settings are numbers, texts, "
                 "true or false"
@@ -113,8 +121,7 @@ def settle(part: Part, config: Table) -> Table:
         given[name] = checked(value, kind, f"{table}.own.{name}")
     scalars = {n: v for n, v in defaults.items() if type(v) in _TYPES}
     own: Own = tuple(sorted((scalars | given).items()))
-    mark = hashlib.sha256(part.file.read_bytes()).hexdigest()[:12] if part.file else ""
-    return dataclasses.replace(config, own=own, code=mark)
+    return dataclasses.replace(config, own=own, code=mark(part.file.read_bytes()) if part.file else "")
 
 
 def make(part: Part, config: Any, kind: type[Made]) -> Made:
