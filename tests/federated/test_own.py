@@ -159,24 +159,28 @@ def test_another_rule_of_the_same_name_does_not_go_on_with_a_run(tmp_path):
         runs.train(resolve("fedavg", [*TINY, *cut]), tmp_path / "run", resume=True)
 
 
-def test_a_rule_that_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch):
-    (tmp_path / "cut.py").write_text(
-        CUT.replace("return mean()", "return mean()._replace(combine=lambda w, m: {})")
-    )
-    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "cut.py"))
-    with pytest.raises(TacitError, match=r"aggregation.rule = 'cut': combine leaves out"):
-        runs.train(resolve("fedavg", [*TINY, "aggregation.rule=cut"]), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+HALF = """
+import optax, jax.numpy as jnp
+OPTIMISERS = {"half": lambda config: optax.lion(config.lr, mu_dtype=jnp.bfloat16)}
+"""
 
 
-def test_an_optimiser_that_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch):
-    (tmp_path / "half.py").write_text(
-        "import optax, jax.numpy as jnp\n"
-        "OPTIMISERS = {'half': lambda config: optax.lion(config.lr, mu_dtype=jnp.bfloat16)}\n"
-    )
-    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "half.py"))
-    with pytest.raises(TacitError, match=r"server.optimiser = 'half': its state holds bfloat16"):
-        runs.train(resolve("fedavg", [*TINY, "server.optimiser=half"]), tmp_path / "run")
+@pytest.mark.parametrize(
+    ("code", "chosen", "named"),
+    [
+        (
+            CUT.replace("return mean()", "return mean()._replace(combine=lambda w, m: {})"),
+            "aggregation.rule=cut",
+            "aggregation.rule = 'cut': combine leaves out",
+        ),
+        (HALF, "server.optimiser=half", "server.optimiser = 'half': its state holds bfloat16"),
+    ],
+)
+def test_what_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch, code, chosen, named):
+    (tmp_path / "mine.py").write_text(code)
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "mine.py"))
+    with pytest.raises(TacitError, match=named):
+        runs.train(resolve("fedavg", [*TINY, chosen]), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
