@@ -18,10 +18,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.commands.supplement import find
-from tacit.config import from_tables
 from tacit.ngram import casing
 from tacit.text import vocabulary
+from tacit.text.prepare import TextConfig
+from tacit.text.supplement import find
+from tacit.text.typists import TypistsConfig
 from tacit.text.vocabulary import Vocabulary
 
 Sentences = list[list[str]]
@@ -36,7 +37,7 @@ class Parts(NamedTuple):
 
 
 def read(name: str, size: int, data: Path | None) -> Parts:
-    corpus = find(from_tables({}), name, data)
+    corpus = find(TextConfig(), TypistsConfig(), name, data)
     assert corpus is not None
     text = corpus.written()
     cut = len(text) * 9 // 10

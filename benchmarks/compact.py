@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.ngram import compact, compact_suggest, compact_writer, kneser_ney, validity
+from tacit.ngram import kneser_ney, validity
 from tacit.ngram.automaton import Automaton, from_trie, log_probs
+from tacit.ngram.compact import reader, search, writer
 from tacit.ngram.trie import Trie
-from tacit.text.vocabulary import SPECIALS, Vocabulary
+from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 
 NGRAMS, UNIGRAMS, COMMON, TOKENS = 1_500_000, 200_000, 60_000, 4_000_000
 
@@ -120,12 +121,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.tng"
         began = time.perf_counter()
-        size = compact_writer.write(path, vocabulary, exact, name="benchmark")
+        size = writer.write(path, vocabulary, exact, name="benchmark")
         wrote = time.perf_counter() - began
         opened = []
         for _ in range(9):
             began = time.perf_counter()
-            small = compact.open(path)
+            small = reader.open(path)
             opened.append(1e3 * (time.perf_counter() - began))
         sentences = tokens.reshape(-1, 12)
         contexts = [
@@ -133,9 +134,9 @@ def main() -> None:
             for s, n in zip(draw.integers(0, len(sentences), 3000), draw.integers(0, 10, 3000), strict=True)
             if sentences[s, 1 + n] > 2
         ]
-        compact_suggest.next_words(small, [])  # the favourites are sorted once
+        search.next_words(small, [])  # the favourites are sorted once
         back, rounded = small.to_automaton()
-        ids = compact_writer.by_bytes(vocabulary).ids
+        ids = by_bytes(vocabulary).ids
         before, after = perplexity(exact, tokens, offsets), perplexity(rounded, ids[tokens], offsets)
         off = np.abs(validity.sums(rounded) - 1)
         print(
@@ -146,9 +147,9 @@ def main() -> None:
                     "bytes": size,
                     "write_s": round(wrote, 2),
                     "open_ms": round(statistics.median(opened), 2),
-                    "top3": quantiles(lambda c, _: compact_suggest.next_words(small, c), contexts),
-                    "prefix1": quantiles(lambda c, w: compact_suggest.complete(small, c, w[:1]), contexts),
-                    "prefix3": quantiles(lambda c, w: compact_suggest.complete(small, c, w[:3]), contexts),
+                    "top3": quantiles(lambda c, _: search.next_words(small, c), contexts),
+                    "prefix1": quantiles(lambda c, w: search.complete(small, c, w[:1]), contexts),
+                    "prefix3": quantiles(lambda c, w: search.complete(small, c, w[:3]), contexts),
                     "perplexity": round(before, 3),
                     "quantised": round(after, 3),
                     "relative": round(after / before - 1, 6),
@@ -157,7 +158,7 @@ def main() -> None:
                 }
             )
         )
-        assert back.words == compact_writer.by_bytes(vocabulary).words
+        assert back.words == by_bytes(vocabulary).words
 
 
 if __name__ == "__main__":

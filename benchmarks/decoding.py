@@ -4,7 +4,7 @@
     python tools/measured_keyboard.py add-decoding decoding.json
 
 2,000 words of RUN's held-out people for each figure, of which those count that the model has; the hands are those of
-`tacit.keyboard.noise`.
+`tacit.keyboard.measures.noise`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import sys
 from pathlib import Path
 
 from tacit import runs
-from tacit.keyboard import accuracy, measures_text, noise, suggestions
+from tacit.keyboard import suggestions
+from tacit.keyboard.measures import accuracy, noise
+from tacit.text import typed
 
 LEVELS = (0.7, 1.0, 1.2)
 
@@ -25,7 +27,7 @@ def main() -> None:
     given.add_argument("run", type=Path)
     run = given.parse_args().run
     config = runs.read_config(run)
-    people = measures_text.read(config.text, config.typists, config.seed).messages
+    people = typed.read(config.text, config.typists, config.seed).messages
     rows = []
     for model, path in (("compact 3-gram", run / "ngram" / "model.tacit"), ("network", run)):
         asked = suggestions.open(path)

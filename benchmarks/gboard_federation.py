@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tacit.commands.bench import timed
+from tacit.experiments.bench import timed
 from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.executors import choose_executor, cohort_training
 from tacit.federated.lanes import lay_out, memory_mb, plan

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import sentencepiece
 
-from tacit.commands.supplement import find
-from tacit.config import from_tables
 from tacit.text.pieces import Pieces, from_table, train
+from tacit.text.prepare import TextConfig
+from tacit.text.supplement import find
+from tacit.text.typists import TypistsConfig
 from tacit.text.vocabulary import UNK
 
 
@@ -44,7 +45,7 @@ def main() -> None:
     given.add_argument("--data", type=Path)
     given.add_argument("--out", type=Path)
     options = given.parse_args()
-    corpus = find(from_tables({}), options.corpus, options.data)
+    corpus = find(TextConfig(), TypistsConfig(), options.corpus, options.data)
     assert corpus is not None
     text, n = corpus.written(), options.sentences
     if len(text) < 2 * n:

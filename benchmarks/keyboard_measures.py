@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from tacit import runs
-from tacit.commands import evaluate, export, keyboard_report
-from tacit.commands.demo import fit_ngram
-from tacit.ngram import compact_writer
+from tacit.experiments.demo import fit_ngram
+from tacit.keyboard.measures import report
+from tacit.lm import evaluate, export
 from tacit.ngram.automaton import from_kneser_ney
+from tacit.ngram.compact import writer
 from tacit.text.prepare import prepare
 
 KEPT = ("people", "messages", "words", "characters", "keys", "tapped", "glided", "runtime", "model_bytes")
@@ -42,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         pooled, small = Path(folder) / "pooled.tacit", Path(folder) / "network.tacit"
         fitted, figures = fit_ngram(ready, order=5)
-        compact_writer.write(pooled, ready.vocabulary, from_kneser_ney(fitted), name="pooled text")
+        writer.write(pooled, ready.vocabulary, from_kneser_ney(fitted), name="pooled text")
         export.carry_out(run, small, people=0)
         models = {
             "n-gram": pooled,
@@ -54,7 +55,7 @@ def main() -> None:
         found = {}
         for name, path in models.items():
             print(name, file=sys.stderr)
-            found[name] = kept(keyboard_report.measure(path, held_out=run))
+            found[name] = kept(report.measure(path, held_out=run))
     caches = {"n-gram": figures["seen"]}
     caches |= {
         name: evaluate.evaluate(path)["seen"] for name, path in (("server", central), ("federated", run))

@@ -28,14 +28,16 @@ import jax
 import numpy as np
 
 from tacit import runs
-from tacit.commands import supplement
-from tacit.federated.evaluation import scorer, summary
-from tacit.ngram import baseline, sampling
-from tacit.ngram.approximate import algorithm_1, count
+from tacit.federated.evaluation import scorer
+from tacit.ngram import baseline
 from tacit.ngram.automaton import Automaton, Topology
-from tacit.ngram.minimise import minimise
-from tacit.ngram.sampling import Sentences
-from tacit.ngram.topology import from_corpus
+from tacit.ngram.distillation import sampling
+from tacit.ngram.distillation.approximate import algorithm_1, count
+from tacit.ngram.distillation.minimise import minimise
+from tacit.ngram.distillation.sampling import Sentences
+from tacit.ngram.distillation.topology import from_corpus
+from tacit.scoring.scores import summary
+from tacit.text import supplement
 from tacit.text.packed import Packed
 from tacit.text.prepare import prepare
 
@@ -91,7 +93,7 @@ def main() -> None:
     given.add_argument("--out", type=Path)
     options = given.parse_args()
     run = runs.load(options.run)
-    beside = supplement.find(run.config, options.supplement, options.data)
+    beside = supplement.find(run.config.text, run.config.typists, options.supplement, options.data)
     if beside is None or run.spelling:
         given.error("give --supplement CORPUS, and a run over words")
     asked = {k: getattr(options, k) for k in ("sentences", "max_ngrams", "order")}

@@ -22,8 +22,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit.commands import export
-from tacit.keyboard import network8, network8_suggest, network8_writer
+from tacit.lm import export
+from tacit.lm.network8 import forward, reader, writer
 from tacit.models import ARCHITECTURES, count_parameters, language_model
 from tacit.runs import read_config
 from tacit.text.vocabulary import SPECIALS, Vocabulary
@@ -53,27 +53,27 @@ def quantiles(call: Callable[[int], Any], times: int) -> dict[str, float]:
 
 def speed(path: Path) -> dict[str, Any]:
     """Opening, one word further with three suggestions, a letter more, and a whole context read anew."""
-    stored = network8.open(path)
+    stored = reader.open(path)
     ids = np.random.default_rng(0).integers(len(SPECIALS), len(stored.words), TIMED + 5)
-    held = [network8_suggest.state_after(stored, [])]
+    held = [forward.state_after(stored, [])]
     context = [stored.words[i] for i in ids[:CONTEXT]]
-    log_p = network8_suggest.log_probs(stored, held[0])[0]
+    log_p = forward.log_probs(stored, held[0])[0]
 
     def further(i: int) -> None:
-        held[0] = network8_suggest.step(stored, held[0], ids[i : i + 1])
-        network8_suggest.best(network8_suggest.log_probs(stored, held[0])[0])
+        held[0] = forward.step(stored, held[0], ids[i : i + 1])
+        forward.best(forward.log_probs(stored, held[0])[0])
 
     def letter(i: int) -> None:
-        network8_suggest.best(log_p, 3, *stored.starting(stored.words[ids[i]][:1]))
+        forward.best(log_p, 3, *stored.starting(stored.words[ids[i]][:1]))
 
     with one_core():
         return {
             "bytes": stored.size,
             "vocabulary": len(stored.words),
-            "open_ms": quantiles(lambda i: network8.open(path), 20)["p50"],
+            "open_ms": quantiles(lambda i: reader.open(path), 20)["p50"],
             "word_ms": quantiles(further, TIMED),
             "letter_ms": quantiles(letter, TIMED),
-            "context_ms": quantiles(lambda i: network8_suggest.next_words(stored, context), 50),
+            "context_ms": quantiles(lambda i: forward.next_words(stored, context), 50),
         }
 
 
@@ -87,7 +87,7 @@ def drawn(folder: Path) -> dict[str, Any]:
     config = ARCHITECTURES["gboard"]
     params = language_model(config, WORDS).init(jax.random.key(0))
     known = Vocabulary((*SPECIALS, *words))
-    network8_writer.write(folder / "drawn.tacit", known, config, params, name="drawn", max_words=CONTEXT)
+    writer.write(folder / "drawn.tacit", known, config, params, name="drawn", max_words=CONTEXT)
     return {
         "network": "gboard, not trained",
         "parameters": count_parameters(params),

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tacit.commands import serve
-from tacit.commands.serve_models import find
+from tacit.page import server as serve
+from tacit.page.models import find
 from tacit.text.typists import Typists, TypistsConfig
 
 KEYS, VISITS, PAUSE = 500, 5, 40  # milliseconds between keys: 25 a second, faster than anybody types

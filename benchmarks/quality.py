@@ -22,8 +22,8 @@ from pathlib import Path
 import jax
 
 from tacit import runs
-from tacit.config import resolve
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
+from tacit.runs.config import resolve
 
 PROTOCOL = (
     "text.protocol=fedatt",

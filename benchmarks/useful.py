@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.config import resolve
 from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.runs.config import resolve
 from tacit.text.prepare import prepare
 
 PROTOCOL = ("partition.kind=iid", "partition.clients=100", "client.epochs=5", "text.max_words=95")

@@ -19,11 +19,11 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
 from tacit import cli, runs
-from tacit.config import Config, resolve
-from tacit.federated.evaluation import Scores
 from tacit.federated.rounds import Trainer
 from tacit.federated.server import ServerState
 from tacit.runs import training
+from tacit.runs.config import Config, resolve
+from tacit.scoring.scores import Scores
 
 PROGRAM = [  # a shell that puts the tests into the background lets them, and what they start, ignore Control-C
     sys.executable,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pages import short, source, table
 
-from tacit.commands.personal_report import PUBLISHED
+from tacit.personal.report import PUBLISHED
 
 Entry = dict[str, Any]
 ROW = ("batch", "lr", "baseline", "delta_mean", "ci95", "relative", "gain_share", "loss_share")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pages import filled, machine, table, today
 
-from tacit import plots, report
-from tacit.commands import personal_report
+from tacit.personal import report as personal_report
+from tacit.runs import plots, report
 
 DEMO = Path("runs/demo")
 

@@ -19,8 +19,8 @@ import numpy as np
 from matplotlib import image
 from playwright.sync_api import Page, sync_playwright
 
-from tacit.commands import serve
-from tacit.commands.serve_models import find
+from tacit.page import server as serve
+from tacit.page.models import find
 
 OUT = Path("docs/keyboard.png")
 HEIGHT, DESKTOP, PHONE, GAP = 800, 1060, 360, 28

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.experiments import page, runner
+from tacit.experiments import results_page, runner
 from tacit.experiments.entry import entries, find
 from tacit.experiments.kinds.text import borrow
 from tacit.experiments.results import POINTS, Measured, cell, measured, row_of, write
@@ -40,9 +40,9 @@ def test_no_noise_is_a_row_of_the_table_before(results):
     assert row["values"] == {"perplexity": [230.0, 231.0, 232.0], "rounds": [None] * 3}  # and no other score
     assert row["configuration"] == noise.row("PTB, FedAvg, β 0").hash("text")
     kept = measured(noise, results)
-    assert "Runs shared with table-2: 1." in page._provenance(noise, kept)
+    assert "Runs shared with table-2: 1." in results_page._provenance(noise, kept)
     assert (
-        " in " not in page._provenance(noise, kept).split(";")[0].split(" on ")[1]
+        " in " not in results_page._provenance(noise, kept).split(";")[0].split(" on ")[1]
     )  # its time was counted there
     assert found["seconds"] == 0
 

@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.experiments import data
 from tacit.experiments.convexity import optimum
 from tacit.experiments.synthetic import balanced_digits, synthetic, unbalanced_digits

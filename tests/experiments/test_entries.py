@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.experiments import runner
 from tacit.experiments.entry import entries, find, names, parse
 from tacit.experiments.kinds.text import config_of

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tacit.config import from_tables
 from tacit.experiments.entry import find
 from tacit.experiments.kinds import (
     bound,
@@ -25,6 +24,7 @@ from tacit.experiments.results import cell
 from tacit.experiments.runner import Place
 from tacit.experiments.synthetic import CLASSES, FEATURES, synthetic
 from tacit.ngram import kneser_ney
+from tacit.runs.config import from_tables
 from tacit.text.prepare import prepare
 from tacit.text.tokens import tokenize
 

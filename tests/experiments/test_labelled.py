@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reference
-from tacit.errors import Diverged, TacitError
+from tacit.base.errors import Diverged, TacitError
 from tacit.experiments.convexity import cross_entropy, optimum, solve
 from tacit.experiments.data import Points
 from tacit.experiments.labelled import cohort, first_at, follow, judge, train

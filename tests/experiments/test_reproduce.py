@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commands import write_corpus
-from tacit.experiments import page
+from tacit.experiments import results_page
 from tacit.experiments.entry import Plot, find, names
 
 FEW = ["quadratic", "spam", "table-1", "table-2-authors"]
@@ -141,14 +141,14 @@ def test_a_metric_that_nothing_measures_is_named(tacit, tmp_path):
 
 def test_the_page_is_what_the_results_say():
     """docs/results.md was made from results/ as they are, by the entries as they are."""
-    assert Path("docs/results.md").read_text("utf-8") == page.text(Path("results"))
+    assert Path("docs/results.md").read_text("utf-8") == results_page.text(Path("results"))
 
 
 def test_what_has_no_rounds_is_a_dashed_level():
     entry, plot = find("keyboard"), Plot(curve="top1", rows=("typists, server CIFG", "typists, 5-gram"))
     curves = {"x": [1, 2, 3], "y": [0.1, 0.3, 0.2]}, {"x": [0], "y": [0.25]}
     rows = {label: {"curves": {"top1": [kept] * 3}} for label, kept in zip(plot.rows, curves, strict=True)}
-    both = page.draw(plot, entry, rows)
+    both = results_page.draw(plot, entry, rows)
     assert all(label in both for label in plot.rows)
-    moving = page.draw(plot, entry, {plot.rows[0]: rows[plot.rows[0]]})
+    moving = results_page.draw(plot, entry, {plot.rows[0]: rows[plot.rows[0]]})
     assert both.count("stroke-dasharray") == moving.count("stroke-dasharray") + 2  # the level, and its key

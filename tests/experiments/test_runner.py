@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from tacit.errors import TacitError
-from tacit.experiments import claims, page, results, runner
+from tacit.base.errors import TacitError
+from tacit.experiments import claims, results, results_page, runner
 from tacit.experiments.entry import parse
 from tacit.experiments.results import Measured
 
@@ -251,23 +251,23 @@ def test_a_claim_that_says_nothing_is_refused(claim, said):
 
 def test_the_page_says_what_was_found_and_what_was_not_run(tmp_path, measured, monkeypatch):
     other = parse("other", _text())
-    monkeypatch.setattr(page, "entries", lambda: [ENTRY, other])
+    monkeypatch.setattr(results_page, "entries", lambda: [ENTRY, other])
     docs = tmp_path / "docs"
     docs.mkdir()
     runner.run(ENTRY, tmp_path / "results")
     (docs / "results").mkdir()
     (docs / "results" / "gone.svg").write_text("old")
-    written = page.write(tmp_path / "results", docs)
+    written = results_page.write(tmp_path / "results", docs)
     text = written[0].read_text("utf-8")
     assert "| low | 1.50 | 1.12 ± 0.18 |" in text
     assert "| high is lower | no | 2.12 · 1.12 | because it is made up |" in text
     assert "**Not run.** In full it takes an hour." in text
     assert "Measured with 2 seeds" in text
     assert [p.name for p in written[1:]] == ["made.svg"] == [p.name for p in (docs / "results").iterdir()]
-    again = page.write(tmp_path / "results", docs)
+    again = results_page.write(tmp_path / "results", docs)
     assert again[0].read_text("utf-8") == text
     with pytest.raises(TacitError, match="no such folder"):
-        page.write(tmp_path / "results", tmp_path / "nowhere")
+        results_page.write(tmp_path / "results", tmp_path / "nowhere")
 
 
 def test_curves_are_thinned_and_numbers_that_are_none_are_null(tmp_path):

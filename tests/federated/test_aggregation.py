@@ -12,11 +12,11 @@ from flwr.server.strategy.aggregate import aggregate as flower_mean
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
+from tacit.base.settings import build
 from tacit.federated import trees
 from tacit.federated.aggregation import AggregationConfig as Config
 from tacit.federated.aggregation import Peaked, aggregation, is_plain_sum, neutral, total
-from tacit.settings import build
 
 SHAPES = {"a": (4, 3), "b": (5,), "c": (2, 3, 2)}
 CLIENTS = 5

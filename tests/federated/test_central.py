@@ -11,7 +11,7 @@ import optax
 import pytest
 import worlds
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.federated.central import CentralConfig, batches, central
 from tacit.federated.objective import next_word_loss
 from tacit.models import ModelConfig, language_model

@@ -11,17 +11,9 @@ import worlds
 
 import reference
 from tacit.federated import evaluation
-from tacit.federated.evaluation import (
-    Scores,
-    Sums,
-    by_person,
-    distribution,
-    intervals,
-    overall,
-    scorer,
-    suggest,
-)
+from tacit.federated.evaluation import scorer, suggest
 from tacit.models import ModelConfig, language_model
+from tacit.scoring.scores import Scores, Sums, by_person, distribution, intervals, overall
 from tacit.text.packed import batch_rows, pack
 
 V, D = 12, 4

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 from commands import PROGRAM, TINY, Commands, Processes, Result, leftovers, sets, tree, write_corpus
-from tacit import hosts, runs
-from tacit.config import resolve
-from tacit.errors import TacitError
-from tacit.federated import executors
+from tacit import runs
+from tacit.base.errors import TacitError
+from tacit.federated import executors, hosts
 from tacit.runs import training
+from tacit.runs.config import resolve
 from tacit.text.prepare import prepare
 
 ROUNDS, SHORT = 4, 2

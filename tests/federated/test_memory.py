@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tacit.commands.bench import Workload, memory_used_mb, random_cohort
+from tacit.experiments.bench import Workload, memory_used_mb, random_cohort
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.executors import cohort_training, devices
+from tacit.federated.devices import devices
+from tacit.federated.executors import cohort_training
 from tacit.federated.lanes import Plan, lay_out
 from tacit.federated.local import ClientConfig
 from tacit.federated.objective import next_word_loss

@@ -9,7 +9,7 @@ import pytest
 import worlds
 
 import reference
-from tacit.errors import Diverged, TacitError
+from tacit.base.errors import Diverged, TacitError
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.batching import order_of_work
 from tacit.federated.local import ClientConfig, Cohort

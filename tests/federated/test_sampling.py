@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.federated.aggregation import AggregationConfig, aggregation, total
 from tacit.federated.sampling import SamplingConfig, choose, cohort_size
 from tacit.federated.server import ServerConfig, ServerState, apply, server_optimiser

@@ -8,16 +8,16 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from tacit import settings
-from tacit.config import resolve
+from tacit.base import settings
 from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
-from tacit.keyboard.sources import dense, of_automaton
 from tacit.keyboard.suggestions import Suggester, over
+from tacit.lm.sources import dense, of_automaton
 from tacit.models import language_model
 from tacit.ngram import automaton, kneser_ney
 from tacit.ngram.automaton import Automaton
 from tacit.runs import directory
+from tacit.runs.config import resolve
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 TALK = """the vampire drank blood

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from key_models import flat, talk
 
-from tacit.keyboard import accuracy, noise
-from tacit.keyboard.sources import of_automaton
+from tacit.keyboard.measures import accuracy, noise
 from tacit.keyboard.suggestions import over
+from tacit.lm.sources import of_automaton
 from tacit.ngram import automaton, kneser_ney
 from tacit.text import vocabulary
 from tacit.text.tokens import tokenize

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_models import TALK, model_of, talk, taps_of
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.keyboard import blocked, suggestions
 from tacit.keyboard.layout import spell
 from tacit.keyboard.lexicon import polyline
-from tacit.ngram import compact_writer
+from tacit.ngram.compact import writer
 
 WORDS = sorted(set(TALK.split()))
 
@@ -67,7 +67,7 @@ def test_what_a_person_types_is_not_taken_away():
 
 def test_a_compact_file_is_blocked_too_and_probabilities_stay(tmp_path):
     file = tmp_path / "model.tacit"
-    compact_writer.write(file, *model_of(), name="talk")
+    writer.write(file, *model_of(), name="talk")
     (tmp_path / "words.txt").write_text("THE\n", "utf-8")
     free, asked = suggestions.open(file), suggestions.open(file, block=tmp_path / "words.txt")
     before, after = (s.next_words("good value for", k=30) for s in (free, asked))

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from key_models import flat, talk, taps_of
 
-from tacit.errors import TacitError
-from tacit.keyboard import glide, noise
+from tacit.base.errors import TacitError
+from tacit.keyboard import glide
 from tacit.keyboard.layout import QWERTY, centre
 from tacit.keyboard.lexicon import build, polyline
+from tacit.keyboard.measures import noise
 from tacit.keyboard.parameters import Glide
 
 LETTERS = st.sampled_from("asdfghjklerio'")

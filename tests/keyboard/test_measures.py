@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from commands import Commands, Trained
 from tacit import runs
-from tacit.commands import export, keyboard_report
-from tacit.errors import TacitError
-from tacit.federated.evaluation import scorer, summary
-from tacit.keyboard import measures, measures_models, measures_text, network8, network8_suggest
-from tacit.keyboard.measures import (
+from tacit.base.errors import TacitError
+from tacit.federated.evaluation import scorer
+from tacit.keyboard.measures import models, report, typing
+from tacit.keyboard.measures.typing import (
     Scored,
     bar,
     count,
@@ -30,12 +29,18 @@ from tacit.keyboard.measures import (
     spaces,
     summarise,
 )
-from tacit.keyboard.measures_text import Typed, Words
-from tacit.ngram import baseline, compact, compact_suggest, compact_writer, kneser_ney
+from tacit.lm import export
+from tacit.lm.network8 import forward, reader
+from tacit.ngram import baseline, kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
+from tacit.ngram.compact import reader as compact
+from tacit.ngram.compact import search, writer
+from tacit.scoring.scores import summary
+from tacit.text import typed as measures_text
 from tacit.text.packed import pack
 from tacit.text.prepare import PartitionConfig, TextConfig, prepare
 from tacit.text.tokens import detokenize, tokenize
+from tacit.text.typed import Typed, Words
 from tacit.text.typists import TypistsConfig
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
@@ -75,13 +80,13 @@ def small_model(folder: Path, seed: int, hidden: tuple[str, ...] = ()) -> compac
     tokens = [i for message in said for i in message]
     offsets = np.cumsum([0, *map(len, said)]).tolist()
     fitted = kneser_ney.fit(tokens, offsets, vocabulary=len(words), order=3)
-    compact_writer.write(folder / "m.tacit", words, from_kneser_ney(fitted), name="small", hidden=hidden)
+    writer.write(folder / "m.tacit", words, from_kneser_ney(fitted), name="small", hidden=hidden)
     return compact.open(folder / "m.tacit")
 
 
-def judged_compact(stored: compact.Compact) -> measures_models.Judged:
+def judged_compact(stored: compact.Compact) -> models.Judged:
     words, model = stored.to_automaton()
-    return measures_models.of_automaton(words, model, stored, 1)
+    return models.of_automaton(words, model, stored, 1)
 
 
 def press_keys(message: Words, complete: Complete) -> tuple[int, int]:
@@ -108,7 +113,7 @@ def press_keys(message: Words, complete: Complete) -> tuple[int, int]:
     return len(detokenize(message)), keys
 
 
-def all_counts(judged: measures_models.Judged, messages: list[Words]) -> measures.Sums:
+def all_counts(judged: models.Judged, messages: list[Words]) -> typing.Sums:
     return count(bar(judged.words.words), messages, judged.score(messages))
 
 
@@ -122,7 +127,7 @@ def test_keys_are_those_of_a_typist_who_presses_them(
     stored = small_model(tmp_path, seed)
 
     def complete(context: Words, prefix: str) -> list[str]:
-        return [word for word, _ in compact_suggest.complete(stored, context, prefix, 3)]
+        return [word for word, _ in search.complete(stored, context, prefix, 3)]
 
     found = all_counts(judged_compact(stored), messages)
     for at, message in enumerate(messages):
@@ -135,9 +140,7 @@ def test_recall_is_that_of_the_first_suggestions(tmp_path: Path, seed: int, mess
     stored = small_model(tmp_path, seed)
     found = all_counts(judged_compact(stored), messages)
     for at, message in enumerate(messages):
-        shown = [
-            [w for w, _ in compact_suggest.next_words(stored, message[:i], 3)] for i in range(len(message))
-        ]
+        shown = [[w for w, _ in search.next_words(stored, message[:i], 3)] for i in range(len(message))]
         assert found["top1"][at] == sum(word == some[0] for word, some in zip(message, shown, strict=True))
         assert found["top3"][at] == sum(word in some for word, some in zip(message, shown, strict=True))
         assert found["oov"][at] == sum(word not in WORDS for word in message)
@@ -195,7 +198,7 @@ def test_impressions_and_taps_by_counting(tmp_path: Path) -> None:
     shown, first, three = 0, 0, 0
     for message in messages:
         for i in range(len(message) + 1):
-            candidates = [w for w, _ in compact_suggest.next_words(stored, message[:i], 3)]
+            candidates = [w for w, _ in search.next_words(stored, message[:i], 3)]
             shown += 1
             first += message[i : i + 1] == candidates[:1]
             three += i < len(message) and message[i] in candidates
@@ -265,7 +268,7 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
     typed = measures_text.read(run.config.text, run.config.typists, None)
     messages = [m for said in typed.messages for m in said]
     export.carry_out(trained.path, tmp_path / "n.tacit", people=0)
-    stored = network8.open(tmp_path / "n.tacit")
+    stored = reader.open(tmp_path / "n.tacit")
     made = small_model(tmp_path, 0)
     words, model = made.to_automaton()
     text = pack([[run.vocabulary.encode(m) for m in said] for said in typed.messages], typed.names)
@@ -273,7 +276,7 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
     checkpoint = trained.path / "checkpoints" / "best.safetensors"
     core = summary(scorer(run.model)(run.params, text), text)
     for judged, expected in (
-        (measures_models.of_run(run, checkpoint), core),
+        (models.of_run(run, checkpoint), core),
         (judged_compact(made), summary(baseline.score(model, rough), rough)),
     ):
         found = summarise(all_counts(judged, messages), typed)
@@ -282,11 +285,11 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
         for name in ("top1", "top3"):
             assert found["ci95"][name] == pytest.approx(expected["ci95"][name], abs=1e-9)
     # the same network one word at a time
-    judged = measures_models.of_network8(stored)
+    judged = models.of_network8(stored)
     for words_of, scored in zip(messages[:5], judged.score(messages[:5]), strict=True):
         for i in range(len(words_of)):
-            state = network8_suggest.state_after(stored, words_of[:i])
-            alone = network8_suggest.log_probs(stored, state)[0]
+            state = forward.state_after(stored, words_of[:i])
+            alone = forward.log_probs(stored, state)[0]
             np.testing.assert_allclose(scored.log_p[i, 3:], alone[3:], atol=1e-4)
             assert np.isneginf(scored.log_p[i, :3]).all()
 
@@ -331,9 +334,9 @@ def test_noise_has_a_seed(trained: Trained, tmp_path: Path) -> None:
     small_model(tmp_path, 0)
 
     def decoded(seed: int) -> tuple[float, ...]:
-        options = keyboard_report.KeyboardOptions(messages=0, noisy=120, seed=seed)
-        found = keyboard_report.measure(tmp_path / "m.tacit", str(trained.corpus), options)
-        return tuple(found[f"{way}_{how}"] for way in measures.WAYS for how in ("alone", "model"))
+        options = report.KeyboardOptions(messages=0, noisy=120, seed=seed)
+        found = report.measure(tmp_path / "m.tacit", str(trained.corpus), options)
+        return tuple(found[f"{way}_{how}"] for way in typing.WAYS for how in ("alone", "model"))
 
     assert decoded(1) == decoded(1)
     assert len({decoded(seed) for seed in range(4)}) > 1
@@ -351,13 +354,13 @@ def test_long_messages_and_odd_text(trained: Trained) -> None:
     run = runs.load(trained.path)
     long = [w for _ in range(300) for w in ("are", "you", "🙂", "שלום", "really")]
     messages: list[Words] = [long[:1000], tokenize("שלום, עולם 🙂🙂"), ["x" * 5000]]
-    judged = measures_models.of_run(run, trained.path / "checkpoints" / "best.safetensors")
+    judged = models.of_run(run, trained.path / "checkpoints" / "best.safetensors")
     found = all_counts(judged, messages)
     assert found["words"].tolist() == [1000, len(messages[1]), 1]
     assert (found["keys"] <= found["characters"]).all() and found["keys"][2] == 5000
 
 
-@pytest.mark.parametrize("module", [measures, measures_models, measures_text])
+@pytest.mark.parametrize("module", [typing, models, measures_text])
 def test_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 

@@ -12,20 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_models import flat, model_of, talk, taps_of, write_run
 
-from tacit import personal_models, runs
-from tacit.commands import evaluate
-from tacit.config import resolve
-from tacit.errors import TacitError
+from tacit import runs
+from tacit.base.errors import TacitError
 from tacit.federated.evaluation import suggest
-from tacit.keyboard import network8_writer, suggestions
+from tacit.keyboard import suggestions
 from tacit.keyboard.capitals import starts_sentence
-from tacit.keyboard.networks import of_run
-from tacit.keyboard.sources import dense, of_automaton
 from tacit.keyboard.suggestions import over
+from tacit.lm import evaluate
+from tacit.lm.network8 import writer
+from tacit.lm.networks import of_run
+from tacit.lm.sources import dense, of_automaton
 from tacit.models import language_model
-from tacit.ngram import arpa, automaton, compact, compact_suggest, compact_writer, kneser_ney
+from tacit.ngram import automaton, kneser_ney
 from tacit.ngram.casing import kinds, sentence_starts
+from tacit.ngram.compact import reader, search
+from tacit.ngram.compact import writer as compact_writer
+from tacit.ngram.formats import arpa
+from tacit.personal import models
 from tacit.personal.mixing import MOST, Memory
+from tacit.runs.config import resolve
 from tacit.text import pieces
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
@@ -46,10 +51,10 @@ def plain(found):
 
 
 def test_the_compact_file_says_what_its_own_reader_says(files):
-    stored, asked = compact.open(files / "model.tacit"), suggestions.open(files / "model.tacit")
+    stored, asked = reader.open(files / "model.tacit"), suggestions.open(files / "model.tacit")
     for context in CONTEXTS:
         for prefix in ("", "t", "mo", "zz"):
-            wanted = compact_suggest.complete(stored, context.lower().split(), prefix, 5)
+            wanted = search.complete(stored, context.lower().split(), prefix, 5)
             found = asked.complete(context, prefix, 5)
             assert [(s.word.lower(), s.p) for s in found] == wanted
         ids = np.arange(3, len(stored.p))
@@ -89,10 +94,8 @@ def test_a_network_and_a_personal_one(tmp_path):
         facts = {"user": user, "part": part, "base": runs.digest(run.path)}
         facts |= {"personal": repr(mix[0]), "cache": repr(mix[1])}
         tree = {"tuned": tuned} | ({"memory": memory} if mix[1] else {})
-        personal_models.save(
-            tmp_path / "run" / "personal" / "models", personal_models.Stored(user, tree, facts)
-        )
-    network8_writer.write(tmp_path / "n.tacit", words, run.config.model, run.params, name="small")
+        models.save(tmp_path / "run" / "personal" / "models", models.Stored(user, tree, facts))
+    writer.write(tmp_path / "n.tacit", words, run.config.model, run.params, name="small")
     small = plain(suggestions.open(tmp_path / "n.tacit").next_words("the", k=9))
     assert small == pytest.approx(dict(evaluate.predict(tmp_path / "run", "the", 9)), abs=0.05)  # 8 bits
     answers = []

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from key_models import flat, model_of, talk, taps_of
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.keyboard import decode, taps
 from tacit.keyboard.layout import QWERTY, centre, spell
 from tacit.keyboard.lexicon import build

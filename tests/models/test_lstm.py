@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reference
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.models import ARCHITECTURES, ModelConfig, architecture, count_parameters, language_model
 
 V = 30

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.errors import TacitError
-from tacit.ngram import compact, compact_writer, kneser_ney
+from tacit.base.errors import TacitError
+from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, Topology, distribution, from_kneser_ney
+from tacit.ngram.compact import reader, writer
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 WORDS = (
@@ -81,11 +82,11 @@ def weighted(shape: Topology, draw: np.random.Generator) -> Automaton:
     return Automaton(shape, log_p, log_backoff)
 
 
-def saved(tmp_path: Path, model: Automaton, v: Vocabulary, **more) -> compact.Compact:
+def saved(tmp_path: Path, model: Automaton, v: Vocabulary, **more) -> reader.Compact:
     """The model written to m.tng in this folder, and opened."""
-    size = compact_writer.write(tmp_path / "m.tng", v, model, name="a model", **more)
+    size = writer.write(tmp_path / "m.tng", v, model, name="a model", **more)
     assert size == (tmp_path / "m.tng").stat().st_size
-    return compact.open(tmp_path / "m.tng")
+    return reader.open(tmp_path / "m.tng")
 
 
 def refused(call, told: str, *folders: Path) -> None:

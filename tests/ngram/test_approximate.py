@@ -11,13 +11,13 @@ import pytest
 import toys
 
 import reference
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.models import ModelConfig, language_model
-from tacit.ngram import approximate as module
-from tacit.ngram.approximate import Recast, algorithm_1, approximate, count
 from tacit.ngram.automaton import Automaton, distributions
-from tacit.ngram.sampling import Sentences, Source, network, weighted
-from tacit.ngram.topology import from_corpus
+from tacit.ngram.distillation import approximate as module
+from tacit.ngram.distillation.approximate import Recast, algorithm_1, approximate, count
+from tacit.ngram.distillation.sampling import Sentences, Source, network, weighted
+from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.validity import check
 
 V = 9

@@ -13,8 +13,9 @@ from file_models import any_weights, flat, kneser, refused, sentences, vocabular
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.ngram import arpa, validity
+from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, log_probs
+from tacit.ngram.formats import arpa
 from tacit.text.vocabulary import EOS, UNK, Vocabulary
 
 files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)

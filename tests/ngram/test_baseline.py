@@ -8,11 +8,11 @@ import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.federated.evaluation import overall
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.baseline import score
-from tacit.ngram.pruning import prune, with_backoffs
+from tacit.ngram.distillation.pruning import prune, with_backoffs
+from tacit.scoring.scores import overall
 from tacit.text.packed import Packed, pack
 from tacit.text.vocabulary import BOS, EOS, UNK
 

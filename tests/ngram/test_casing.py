@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
-from tacit.ngram import capitals, casing, kneser_ney
-from tacit.ngram.approximate import approximate, count
+from tacit.base.errors import TacitError
+from tacit.ngram import casing, kneser_ney
 from tacit.ngram.automaton import distribution, from_kneser_ney, from_trie
-from tacit.ngram.large_vocabulary import spread_case
-from tacit.ngram.sampling import Sentences, weighted
-from tacit.ngram.topology import from_corpus
+from tacit.ngram.distillation import capitals
+from tacit.ngram.distillation.approximate import approximate, count
+from tacit.ngram.distillation.large_vocabulary import spread_case
+from tacit.ngram.distillation.sampling import Sentences, weighted
+from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.trie import of_words
 from tacit.ngram.validity import check
 from tacit.text import vocabulary

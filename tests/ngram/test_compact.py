@@ -14,12 +14,14 @@ from file_models import any_weights, flat, kneser, refused, saved, sentences, vo
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tacit.ngram import compact, compact_suggest, compact_words, compact_writer, validity
+from tacit.base.sections import assemble, map_file
+from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, Topology, distribution, log_probs
-from tacit.ngram.compact_suggest import best, complete, next_words
+from tacit.ngram.compact import reader, search, writer
+from tacit.ngram.compact import words as compact_words
+from tacit.ngram.compact.search import best, complete, next_words
 from tacit.ngram.grams import grams, words
-from tacit.sections import assemble, map_file
-from tacit.text.vocabulary import SPECIALS, Vocabulary
+from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 
 files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 
@@ -121,7 +123,7 @@ def test_it_says_what_its_automaton_says(tmp_path: Path, seed: int, order: int, 
     v, model = vocabulary(40), kneser(seed, 40, order, count)
     small = saved(tmp_path, model, v)
     back, rounded = small.to_automaton()
-    ids = compact_writer.by_bytes(v).ids
+    ids = by_bytes(v).ids
     assert [back.words[i] for i in ids] == list(v.words)
     assert len(rounded.log_p) == len(model.log_p) and not validity.check(rounded.topology).problems
     for body in [*sentences(seed + 1, 6, 40), [39, 2, 38]]:
@@ -136,7 +138,7 @@ def test_it_says_what_its_automaton_says(tmp_path: Path, seed: int, order: int, 
             assert small.state(tokens[:at].tolist()) == state
 
 
-def brute(small: compact.Compact, state: compact.State, ids: list[int], k: int) -> list[tuple[int, float]]:
+def brute(small: reader.Compact, state: reader.State, ids: list[int], k: int) -> list[tuple[int, float]]:
     scored = sorted((-small.log_prob(state, i), i) for i in ids if not small.hidden[i])
     return [(i, -cost) for cost, i in scored if cost < np.inf][:k]
 
@@ -173,9 +175,9 @@ def test_few_favourites_suffice(tmp_path: Path, seed: int, favourites: int) -> N
     """Where all favourites follow the history, all unigrams are looked at."""
     v, model = vocabulary(40), any_weights(seed, 40, 3, 150)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (compact, compact_suggest):
+        for module in (reader, search):
             patch.setattr(module, "FAVOURITES", favourites)
-        patch.setattr(compact_suggest, "_FIRST", 1)
+        patch.setattr(search, "_FIRST", 1)
         small = saved(tmp_path, model, v)
         for body in sentences(seed + 1, 8, 40):
             context = [v.words[i] for i in body if i > 2]
@@ -245,7 +247,7 @@ def test_only_what_is_common_needs_to_be(tmp_path: Path) -> None:
 
 def test_equal_models_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        compact_writer.write(tmp_path / name, vocabulary(20), kneser(5), name="x")
+        writer.write(tmp_path / name, vocabulary(20), kneser(5), name="x")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -255,19 +257,19 @@ def test_damage_is_told(tmp_path: Path) -> None:
     good = path.read_bytes()
     for end in [0, 1, 7, 8, 23, 24, 100, *range(200, len(good), 97)]:
         path.write_bytes(good[:end])
-        refused(lambda: compact.open(path), "copy it again" if end else "the file is empty", tmp_path)
+        refused(lambda: reader.open(path), "copy it again" if end else "the file is empty", tmp_path)
     draw = np.random.default_rng(0)
     for at in [8, 12, 16, 20, *draw.integers(24, len(good), 60).tolist()]:
         path.write_bytes(good[:at] + bytes([good[at] ^ 1 << int(draw.integers(8))]) + good[at + 1 :])
-        refused(lambda: compact.open(path), "m.tng: ", tmp_path)
+        refused(lambda: reader.open(path), "m.tng: ", tmp_path)
     path.write_bytes(good + b"\0")
-    refused(lambda: compact.open(path), "bytes, but .* were written")
+    refused(lambda: reader.open(path), "bytes, but .* were written")
     path.write_bytes(b"PK" + good[2:])
-    refused(lambda: compact.open(path), "not a compact n-gram file")
+    refused(lambda: reader.open(path), "not a compact n-gram file")
     path.write_bytes(good[:8] + struct.pack("<I", 2) + good[12:])
-    refused(lambda: compact.open(path), "format version 2, but this Tacit reads version 1; update")
-    refused(lambda: compact.open(tmp_path / "none"), "cannot read")
-    refused(lambda: compact.open(tmp_path), "cannot read")
+    refused(lambda: reader.open(path), "format version 2, but this Tacit reads version 1; update")
+    refused(lambda: reader.open(tmp_path / "none"), "cannot read")
+    refused(lambda: reader.open(tmp_path), "cannot read")
 
 
 @pytest.mark.parametrize(
@@ -285,12 +287,12 @@ def test_sections_that_do_not_fit_are_told(tmp_path: Path, name: str) -> None:
         return good[:20] + struct.pack("<I", zlib.crc32(good[:20] + body)) + body
 
     path.write_bytes(sealed(b"else\0\0\0\0" + good[at + 8 : at + 16]))
-    refused(lambda: compact.open(path), f"its sections do not fit together .*{name}")
+    refused(lambda: reader.open(path), f"its sections do not fit together .*{name}")
     offset, size = struct.unpack("<II", good[at + 8 : at + 16])
     path.write_bytes(sealed(good[at : at + 8] + struct.pack("<II", offset, size - 1)))
-    refused(lambda: compact.open(path), "its sections do not fit together")
+    refused(lambda: reader.open(path), "its sections do not fit together")
     path.write_bytes(sealed(good[at : at + 8] + struct.pack("<II", len(good), size)))
-    refused(lambda: compact.open(path), "its sections do not fit together")
+    refused(lambda: reader.open(path), "its sections do not fit together")
 
 
 @pytest.mark.parametrize(
@@ -315,35 +317,33 @@ def test_numbers_that_lead_nowhere_are_told(
     """A CRC tells damage, not malice: whoever makes a file makes its CRC."""
     path = tmp_path / "m.tng"
     saved(tmp_path, kneser(1), vocabulary(20))
-    data, places = map_file(path, compact.FORM, True)
+    data, places = map_file(path, reader.FORM, True)
     sections = {k: bytes(data[offset : offset + size]) for k, (offset, size) in places.items()}
-    path.write_bytes(assemble(compact.FORM, sections))
-    compact.open(path)
+    path.write_bytes(assemble(reader.FORM, sections))
+    reader.open(path)
     numbers = np.frombuffer(sections[name], kind).copy()
     numbers[at] = value
-    path.write_bytes(assemble(compact.FORM, sections | {name: numbers.tobytes()}))
-    refused(lambda: compact.open(path), told)
+    path.write_bytes(assemble(reader.FORM, sections | {name: numbers.tobytes()}))
+    refused(lambda: reader.open(path), told)
 
 
 def test_facts_that_are_nested_without_end_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "deep.tng"
-    path.write_bytes(assemble(compact.FORM, {"meta": b"[" * 100_000}))
-    refused(lambda: compact.open(path), "its sections do not fit together")
+    path.write_bytes(assemble(reader.FORM, {"meta": b"[" * 100_000}))
+    refused(lambda: reader.open(path), "its sections do not fit together")
 
 
 def test_bad_questions(tmp_path: Path) -> None:
     path, small = tmp_path / "x.tng", saved(tmp_path, kneser(1), vocabulary(20))
     refused(lambda: next_words(small, [], 0), "at least 1")
-    refused(
-        lambda: compact_writer.write(path, vocabulary(19), kneser(1), name="x"), "vocabulary 19", tmp_path
-    )
+    refused(lambda: writer.write(path, vocabulary(19), kneser(1), name="x"), "vocabulary 19", tmp_path)
     shape = Topology(3, np.array([0, 2]), np.array([1, 2]), np.array([-1, 0]), np.array([-1]), 0)
     empty = Automaton(shape, np.log([0.5, 0.5]), np.zeros(1))
-    refused(lambda: compact_writer.write(path, Vocabulary(SPECIALS), empty, name="x"), "is empty", tmp_path)
+    refused(lambda: writer.write(path, Vocabulary(SPECIALS), empty, name="x"), "is empty", tmp_path)
     assert distribution(empty, 0).sum() == 1
     assert complete(small, ["to"], "no such beginning") == []
 
 
 def test_examples() -> None:
-    for module in (compact, compact_suggest, compact_words, compact_writer):
+    for module in (reader, search, compact_words, writer):
         assert doctest.testmod(module).failed == 0

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lexicon import read, segments, with_specials
 
-from tacit.errors import TacitError
-from tacit.ngram import approximate_pieces, compose
-from tacit.ngram.approximate_pieces import PieceText, lowercase, words_from_pieces
+from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology, distribution, from_trie
-from tacit.ngram.compose import Composed
-from tacit.ngram.counting import Counts
+from tacit.ngram.distillation import approximate_pieces, compose
+from tacit.ngram.distillation.approximate_pieces import PieceText, lowercase, words_from_pieces
+from tacit.ngram.distillation.compose import Composed
+from tacit.ngram.distillation.lexicon import NOTHING, Lexicon, of_segments
+from tacit.ngram.distillation.sampling import Sentences, weighted
+from tacit.ngram.distillation.soft_counts import Counts
 from tacit.ngram.grams import grams, words
-from tacit.ngram.lexicon import NOTHING, Lexicon, of_segments
-from tacit.ngram.sampling import Sentences, weighted
 from tacit.ngram.trie import of_words
 from tacit.ngram.validity import check
 from tacit.text.vocabulary import BOS, EOS, UNK

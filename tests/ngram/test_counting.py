@@ -10,10 +10,10 @@ import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.ngram import counting
 from tacit.ngram.automaton import Topology
-from tacit.ngram.counting import Tally, grouped
-from tacit.ngram.sampling import Block, Sentences
+from tacit.ngram.distillation import soft_counts
+from tacit.ngram.distillation.sampling import Block, Sentences
+from tacit.ngram.distillation.soft_counts import Tally, grouped
 from tacit.text.vocabulary import BOS
 
 seeds = st.integers(0, 100_000)
@@ -62,7 +62,7 @@ def test_counts_are_those_of_the_definition(seed: int, roots: int, size: int, me
         tally.add(block)
     real = states >= 0
     expected = toys.literal_counts(shape, states[real], toys.readable(shape, states[real], p[real]))
-    for name, found, wanted in zip(counting.Counts._fields, tally.counts(), expected, strict=True):
+    for name, found, wanted in zip(soft_counts.Counts._fields, tally.counts(), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
@@ -76,7 +76,7 @@ def test_counted_whole_what_no_root_can_read_leaves_for_good(seed: int, size: in
     for block in blocks(grouped([tally]), p, size, merge=True, device=False):
         tally.add(block)
     expected = toys.literal_counts(shape, states[real], p[real])
-    for name, found, wanted in zip(counting.Counts._fields, tally.counts(), expected, strict=True):
+    for name, found, wanted in zip(soft_counts.Counts._fields, tally.counts(), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
@@ -87,14 +87,14 @@ def test_a_device_counts_the_same(seed: int, roots: int) -> None:
     shapes = shapes if roots == 1 else shapes[:1]  # with one root, the other can read the same sentences
     text, p = read(shapes[0], seed)
     tallies = [Tally(s, s.states_along(text.tokens, text.offsets)) for s in shapes]
-    kept, counting._on_host = counting._on_host, lambda rows: rows  # as where the device is no CPU
+    kept, soft_counts._on_host = soft_counts._on_host, lambda rows: rows  # as where the device is no CPU
     try:
         for block in blocks(grouped(tallies[:1]), p, 16, merge=False, device=True):
             assert not isinstance(block.p, np.ndarray)
             for tally in tallies:
                 tally.add(block)
     finally:
-        counting._on_host = kept
+        soft_counts._on_host = kept
     for tally in tallies:
         real, shape = tally.states >= 0, tally.topology
         expected = toys.literal_counts(
@@ -125,4 +125,4 @@ def test_one_pass_counts_for_several_topologies(seed: int) -> None:
 
 
 def test_examples_in_the_docstrings() -> None:
-    assert doctest.testmod(counting).failed == 0
+    assert doctest.testmod(soft_counts).failed == 0

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.ngram import kneser_ney as kn
 
 Sentences = list[list[int]]  # words only, without <s> and </s>

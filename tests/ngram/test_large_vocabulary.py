@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.ngram import automaton, kneser_ney
 from tacit.ngram.automaton import Automaton, Topology, distribution
-from tacit.ngram.large_vocabulary import spread_case, with_unigrams
+from tacit.ngram.distillation.large_vocabulary import spread_case, with_unigrams
 from tacit.ngram.validity import check
 from tacit.text.vocabulary import EOS, SPECIALS, UNK, Vocabulary
 

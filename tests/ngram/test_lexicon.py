@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
-from tacit.ngram import lexicon
-from tacit.ngram.lexicon import NOTHING, Lexicon, of_segments
+from tacit.base.errors import TacitError
+from tacit.ngram.distillation import lexicon
+from tacit.ngram.distillation.lexicon import NOTHING, Lexicon, of_segments
 from tacit.text import pieces, vocabulary
 from tacit.text.vocabulary import EOS, UNK
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from tacit.errors import TacitError
-from tacit.ngram import minimise as module
+from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology, distribution
-from tacit.ngram.counting import Counts
-from tacit.ngram.minimise import minimise
+from tacit.ngram.distillation import minimise as module
+from tacit.ngram.distillation.minimise import minimise
+from tacit.ngram.distillation.soft_counts import Counts
 
 seeds = st.integers(0, 100_000)
 

@@ -12,8 +12,8 @@ from file_models import any_weights, flat, kneser, refused, sentences, vocabular
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.ngram import openfst
 from tacit.ngram.automaton import Automaton, Topology, log_probs
+from tacit.ngram.formats import openfst
 
 files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 

@@ -10,14 +10,14 @@ import toys
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
-from tacit.ngram import pruning
+from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, from_kneser_ney, log_probs
-from tacit.ngram.counting import visits
+from tacit.ngram.distillation import pruning
+from tacit.ngram.distillation.pruning import losses, parents, prune, restrict
+from tacit.ngram.distillation.sampling import Sentences
+from tacit.ngram.distillation.soft_counts import visits
 from tacit.ngram.grams import grams, words
 from tacit.ngram.kneser_ney import fit
-from tacit.ngram.pruning import losses, parents, prune, restrict
-from tacit.ngram.sampling import Sentences
 from tacit.ngram.validity import check
 
 V = 8

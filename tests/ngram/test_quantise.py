@@ -11,9 +11,11 @@ from file_models import flat, kneser, saved, sentences, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.ngram import compact_writer, quantise, validity
+from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, log_probs
-from tacit.ngram.compact_suggest import best
+from tacit.ngram.compact import quantise
+from tacit.ngram.compact.search import best
+from tacit.text.vocabulary import by_bytes
 
 
 def uneven(seed: int) -> Automaton:
@@ -43,7 +45,7 @@ def test_rounding_costs_little(tmp_path: Path) -> None:
     small = saved(tmp_path, model, v)
     rounded = small.to_automaton()[1]
     tokens, offsets = flat(sentences(8, 2000, 2000))
-    ids, ask = compact_writer.by_bytes(v).ids, tokens != 0
+    ids, ask = by_bytes(v).ids, tokens != 0
     exact = log_probs(model, model.topology.states_along(tokens, offsets)[ask], tokens[ask])
     close = log_probs(rounded, rounded.topology.states_along(ids[tokens], offsets)[ask], ids[tokens][ask])
     assert abs(np.exp(exact.mean() - close.mean()) - 1) < 0.005
@@ -96,7 +98,7 @@ def test_weights_without_measure(tmp_path: Path) -> None:
     log_p, log_backoff = model.log_p.copy(), model.log_backoff.copy()
     log_p[6], log_p[7], log_backoff[2] = -np.inf, -230.0, -np.inf
     small = saved(tmp_path, Automaton(model.topology, log_p, log_backoff), vocabulary(20))
-    ids = compact_writer.by_bytes(vocabulary(20)).ids
+    ids = by_bytes(vocabulary(20)).ids
     assert small.log_prob((), int(ids[7])) == -np.inf and small.log_prob((), int(ids[8])) == pytest.approx(
         -50, abs=0.1
     )

@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 
 import reference
 from tacit.models import ModelConfig, language_model
-from tacit.ngram import sampling
 from tacit.ngram.automaton import Automaton, Topology, distribution, distributions
-from tacit.ngram.sampling import Sentences, network, weighted
+from tacit.ngram.distillation import sampling
+from tacit.ngram.distillation.sampling import Sentences, network, weighted
 from tacit.text.vocabulary import BOS, EOS, UNK
 
 V = 9

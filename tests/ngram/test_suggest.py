@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_baseline import V, random_text
 
-from tacit.federated.evaluation import Sums
 from tacit.ngram import baseline, kneser_ney
 from tacit.ngram.automaton import Automaton, distribution, from_kneser_ney
-from tacit.ngram.compared import change, judge, share
-from tacit.ngram.pruning import with_backoffs
+from tacit.ngram.counts.quality import change, judge, share
+from tacit.ngram.distillation.pruning import with_backoffs
 from tacit.ngram.suggest import score, top_k
+from tacit.scoring.scores import Sums
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import EOS, SPECIALS, UNK, Vocabulary
 

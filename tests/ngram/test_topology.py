@@ -10,12 +10,12 @@ import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
-from tacit.ngram import topology
+from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, distribution
+from tacit.ngram.distillation import topology
+from tacit.ngram.distillation.sampling import Sentences, weighted
+from tacit.ngram.distillation.topology import from_corpus, infer, merge
 from tacit.ngram.grams import grams, words
-from tacit.ngram.sampling import Sentences, weighted
-from tacit.ngram.topology import from_corpus, infer, merge
 from tacit.ngram.validity import check
 from tacit.text.vocabulary import BOS
 

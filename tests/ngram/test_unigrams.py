@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.federated.aggregation import is_plain_sum, total
 from tacit.federated.sampling import SamplingConfig, choose
-from tacit.ngram import whitelist
-from tacit.ngram.convergence import compared_at, halves, rounds_between_new, z_statistic
-from tacit.ngram.unigrams import (
+from tacit.ngram.counts import whitelist
+from tacit.ngram.counts.convergence import compared_at, halves, rounds_between_new, z_statistic
+from tacit.ngram.counts.unigrams import (
     Tally,
     chosen_words,
     clipped_counts,
@@ -150,8 +150,8 @@ def test_counting_is_training_at_rate_one() -> None:
 
 def test_no_count_is_lost_over_many_rounds() -> None:
     """In float32 a sum of 2²⁴ takes no further 1; the server adds in float64."""
-    from tacit.commands.count import collect
-    from tacit.ngram.unigrams import Round
+    from tacit.ngram.counts.count import collect
+    from tacit.ngram.counts.unigrams import Round
 
     big = np.zeros((1, V))
     big[0, 3] = 2.0**24

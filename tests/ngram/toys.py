@@ -6,7 +6,7 @@ import numpy as np
 
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, Topology, from_kneser_ney
-from tacit.ngram.sampling import Sentences
+from tacit.ngram.distillation.sampling import Sentences
 from tacit.text.vocabulary import BOS, EOS
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from page_site import Small, Visit, chromium, kneser_ney, running
 
-from tacit.commands import serve
+from tacit.page import server
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +25,10 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> Small:
 def address(small: Small, cased: Small) -> Iterator[str]:
     """The page with two models, one word blocked."""
     shown = [
-        serve.Shown("small", "Small", "without capitals", small.path.read_bytes()),
-        serve.Shown("cased", "Cased", "with capitals", cased.path.read_bytes()),
+        server.Shown("small", "Small", "without capitals", small.path.read_bytes()),
+        server.Shown("cased", "Cased", "with capitals", cased.path.read_bytes()),
     ]
-    with running(serve.site(shown, blocked=["tomorrow"])) as found:
+    with running(server.site(shown, blocked=["tomorrow"])) as found:
         yield found
 
 

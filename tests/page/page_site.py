@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tacit.commands import serve
-from tacit.ngram import compact_writer
-from tacit.ngram.sampling import Sentences
-from tacit.ngram.topology import from_corpus
+from tacit.ngram.compact import writer
+from tacit.ngram.distillation.sampling import Sentences
+from tacit.ngram.distillation.topology import from_corpus
+from tacit.page import server
 from tacit.text.packed import Packed
 from tacit.text.prepare import PartitionConfig, TextConfig, prepare
 from tacit.text.typists import TypistsConfig
@@ -37,18 +37,18 @@ def kneser_ney(path: Path, case: str, users: int = 40) -> Small:
     pooled = Sentences(ready.clients.tokens.astype(np.int64), ready.clients.offsets)
     words = ready.vocabulary
     model = from_corpus(pooled, len(words), 3, 12_000)
-    compact_writer.write(path, words, model, name=f"typists, {case}", hidden=["pizza"])
+    writer.write(path, words, model, name=f"typists, {case}", hidden=["pizza"])
     return Small(path, words, ready.test)
 
 
 @contextmanager
-def running(files: serve.Site, host: str = "127.0.0.1") -> Iterator[str]:
+def running(files: server.Site, host: str = "127.0.0.1") -> Iterator[str]:
     """A server of these files in a thread; gives its address."""
-    found = serve.server(files, host)
+    found = server.server(files, host)
     thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield serve.address(found)
+        yield server.address(found)
     finally:
         found.shutdown()
         thread.join()

@@ -8,14 +8,14 @@ import pytest
 from hands import bar, glide, tap, text
 from page_site import running
 
-from tacit.commands import serve
 from tacit.keyboard import suggestions
+from tacit.page import server
 
 
 class Counted(dict):
     """Files of a server that remember what was asked for."""
 
-    def __init__(self, files: serve.Site) -> None:
+    def __init__(self, files: server.Site) -> None:
         super().__init__(files)
         self.asked: list[str] = []
 
@@ -25,7 +25,7 @@ class Counted(dict):
 
 
 def test_no_request_after_loading_and_the_browser_refuses_any(visit, small):
-    files = Counted(serve.site([serve.Shown("a", "A", "", small.path.read_bytes())]))
+    files = Counted(server.site([server.Shown("a", "A", "", small.path.read_bytes())]))
     with running(files) as address:
         seen = visit(address)
         loaded, asked = list(seen.requests), len(files.asked)
@@ -76,8 +76,8 @@ def test_nothing_can_be_typed_before_the_door_is_shut(browser, address):
 
 
 def test_it_works_on_after_the_server_is_gone(visit, small, cased):
-    shown = [serve.Shown(n, n, "", m.path.read_bytes()) for n, m in (("small", small), ("cased", cased))]
-    with running(serve.site(shown)) as address:
+    shown = [server.Shown(n, n, "", m.path.read_bytes()) for n, m in (("small", small), ("cased", cased))]
+    with running(server.site(shown)) as address:
         seen = visit(address)
     tap(seen.page, "see you")
     tap(seen.page, " ")
@@ -94,12 +94,12 @@ def test_models_that_cannot_be_used_are_named_and_the_others_work(visit, small):
     newer = bytearray(good)
     struct.pack_into("<I", newer, 8, 2)
     shown = [
-        serve.Shown("newer", "Newer", "", bytes(newer)),
-        serve.Shown("cut", "Cut", "", good[:-10]),
-        serve.Shown("empty", "Empty", "", b""),
-        serve.Shown("good", "Good", "", good),
+        server.Shown("newer", "Newer", "", bytes(newer)),
+        server.Shown("cut", "Cut", "", good[:-10]),
+        server.Shown("empty", "Empty", "", b""),
+        server.Shown("good", "Good", "", good),
     ]
-    with running(serve.site(shown, problems=["Something else"])) as address:
+    with running(server.site(shown, problems=["Something else"])) as address:
         seen = visit(address)
     alert = seen.page.get_by_role("alert").first
     said = alert.text_content()
@@ -113,7 +113,7 @@ def test_models_that_cannot_be_used_are_named_and_the_others_work(visit, small):
 @pytest.mark.parametrize("broken", ["no models", "no list", "a model is missing"])
 def test_without_any_model_the_keys_still_type(visit, small, broken):
     files = dict(
-        serve.site([] if broken == "no models" else [serve.Shown("a", "A", "", small.path.read_bytes())])
+        server.site([] if broken == "no models" else [server.Shown("a", "A", "", small.path.read_bytes())])
     )
     if broken == "no list":
         del files["/models.json"]

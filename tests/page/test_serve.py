@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from page_site import running
 
 from commands import write_corpus
-from tacit import personal_models, runs
-from tacit.commands import serve, serve_makers, serve_models
-from tacit.errors import TacitError
+from tacit import runs
+from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
-from tacit.ngram import compact, compact_suggest
+from tacit.ngram.compact import reader, search
+from tacit.page import makers, server
+from tacit.page import models as serve_models
+from tacit.personal import models as personal_models
 
 PIECES = [
     "..",
@@ -72,13 +74,13 @@ def ask(
 
 
 def test_all_files_of_the_page_are_served_with_the_policy(small):
-    files = serve.site([serve.Shown("a", "A", "first", small.path.read_bytes())], ["damn"], ["no luck"])
+    files = server.site([server.Shown("a", "A", "first", small.path.read_bytes())], ["damn"], ["no luck"])
     with running(files) as address:
         for path, wanted in files.items():
             status, head, body = ask(address, path.encode())
             assert (status, head["Content-Type"], body) == (200, wanted.kind, wanted.body)
             assert (
-                head["Content-Security-Policy"] == serve.POLICY
+                head["Content-Security-Policy"] == server.POLICY
                 and head["X-Content-Type-Options"] == "nosniff"
             )
             assert "no-store" in head["Cache-Control"] and "Python" not in head["Server"]
@@ -96,30 +98,32 @@ def test_all_files_of_the_page_are_served_with_the_policy(small):
 
 def test_the_policy_names_no_other_host_and_allows_no_inline_script():
     assert (
-        "default-src 'none'" in serve.POLICY and "unsafe" not in serve.POLICY and "http" not in serve.POLICY
+        "default-src 'none'" in server.POLICY
+        and "unsafe" not in server.POLICY
+        and "http" not in server.POLICY
     )
-    page = serve.page_files()["index.html"].body.decode()
+    page = server.page_files()["index.html"].body.decode()
     assert "://" not in page and "onclick" not in page and "<style" not in page and page.count("<script") == 1
-    for name, answer in serve.page_files().items():
+    for name, answer in server.page_files().items():
         assert name == "keyboard.js" or b"://" not in answer.body, (
             name
         )  # there: the name of SVG, which is no address
 
 
 def test_page_and_script_are_small():
-    assert sum(len(answer.body) for answer in serve.page_files().values()) <= 300_000
+    assert sum(len(answer.body) for answer in server.page_files().values()) <= 300_000
 
 
 class Plain:
     """A server and what it has; not a tuple, whose repr would fill the screen."""
 
-    def __init__(self, files: serve.Site, address: str) -> None:
+    def __init__(self, files: server.Site, address: str) -> None:
         self.files, self.address = files, address
 
 
 @pytest.fixture(scope="module")
 def plain(small):
-    files = serve.site([serve.Shown("a", "A", "", small.path.read_bytes())])
+    files = server.site([server.Shown("a", "A", "", small.path.read_bytes())])
     with running(files) as address:
         yield Plain(files, address)
 
@@ -157,7 +161,7 @@ def test_it_listens_on_this_machine_and_answers_to_its_names_only(plain):
         assert status == 421 and b"model" not in body
     with running(files, "127.0.0.2") as other:  # of this machine, too
         assert ask(other, b"/", "127.0.0.2")[0] == 200 and ask(other, b"/", "evil.example")[0] == 421
-    open_to_all = serve.server(files, "0.0.0.0")
+    open_to_all = server.server(files, "0.0.0.0")
     assert open_to_all.server_address[0] == "0.0.0.0"
     open_to_all.server_close()
 
@@ -229,7 +233,7 @@ def tune(path: Path, word: str, cache: str = "0.0") -> None:
 
 
 def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
-    monkeypatch.setattr(serve_makers, "SENTENCES", 200)
+    monkeypatch.setattr(makers, "SENTENCES", 200)
     assert {"collected", "personal-ana"} <= {
         shown.id for shown in serve_models.find(run).models
     }  # kept, so made once
@@ -244,7 +248,7 @@ def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
 
 
 def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(serve_makers, "SENTENCES", 200)
+    monkeypatch.setattr(makers, "SENTENCES", 200)
     found = {shown.id: shown for shown in serve_models.find(run).models}
     assert list(found) == [
         "federated",
@@ -255,12 +259,12 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     opened = {}
     for name, shown in found.items():
         (tmp_path / f"{name}.tacit").write_bytes(shown.data)
-        opened[name] = compact.open(tmp_path / f"{name}.tacit")
+        opened[name] = reader.open(tmp_path / f"{name}.tacit")
     words = opened["federated"].words.every()
     assert all(model.words.every() == words for model in opened.values())
-    best = compact_suggest.next_words(opened["personal-ana"], ["see"], 1)[0]
+    best = search.next_words(opened["personal-ana"], ["see"], 1)[0]
     assert best[0] == "home" and best[1] > 0.5
-    flat = [p for _, p in compact_suggest.next_words(opened["untrained"], ["see"], 10)]
+    flat = [p for _, p in search.next_words(opened["untrained"], ["see"], 10)]
     assert max(flat) < 2.5 * min(flat)  # an untrained network prefers nothing much
     kept = {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
     assert serve_models.find(run) == (list(found.values()), [])
@@ -271,7 +275,7 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     tune(run, "them")  # ana's model is another one now
     (again,) = (shown for shown in serve_models.find(run).models if shown.id == "personal-ana")
     (tmp_path / "again.tacit").write_bytes(again.data)
-    assert compact_suggest.next_words(compact.open(tmp_path / "again.tacit"), ["see"], 1)[0][0] == "them"
+    assert search.next_words(reader.open(tmp_path / "again.tacit"), ["see"], 1)[0][0] == "them"
     tune(run, "them", cache="0.3")  # a mixture: its network alone is not what was accepted
     assert "personal-ana" not in [shown.id for shown in serve_models.find(run).models]
     tune(run, "them")
@@ -311,6 +315,6 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
 
 
 def test_the_examples_of_the_modules_hold():
-    for module in (serve, serve_models):
+    for module in (server, serve_models):
         assert doctest.testmod(module).failed == 0
-    assert doctest.testmod(serve).attempted >= 3
+    assert doctest.testmod(server).attempted >= 3

@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.keyboard import layout, parameters, suggestions
 from tacit.keyboard.capitals import starts_sentence, written
-from tacit.ngram import compact, compact_suggest
+from tacit.ngram.compact import reader, search
 from tacit.text.packed import Packed
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
@@ -37,13 +37,13 @@ def contexts(words: Vocabulary, text: Packed, count: int, seed: int) -> Iterator
         yield [w if draw.random() > 0.03 else "qqzzy" for w in found]
 
 
-def suggested(stored: compact.Compact, words: Vocabulary, text: Packed, count: int) -> list[Any]:
+def suggested(stored: reader.Compact, words: Vocabulary, text: Packed, count: int) -> list[Any]:
     """Next words and completions straight from the file: context, prefix, words and probabilities."""
     draw, found = np.random.default_rng(1), []
     for i, context in enumerate(contexts(words, text, count, 0)):
         word = words.words[int(draw.integers(3, len(words)))]
         prefix = word[: int(draw.integers(1, 4))] if i % 4 == 0 else ""
-        found.append([context, prefix, compact_suggest.complete(stored, context, prefix, 3)])
+        found.append([context, prefix, search.complete(stored, context, prefix, 3)])
     return found
 
 
@@ -149,7 +149,7 @@ def write(folder: Path, small: Any, cased: Any) -> None:
         "capitals": capital_vectors(small.vocabulary, small.test),
     }
     for name, model, count in (("small", small, 10_000), ("cased", cased, 1000)):
-        stored = compact.open(model.path)
+        stored = reader.open(model.path)
         suggester = suggestions.open(model.path)
         made[name] = {
             "file": str(model.path),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from test_personal_sums import deltas, outcomes
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.personal import gate
 from tacit.personal.sums import Outcome, half_of
 

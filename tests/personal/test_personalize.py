@@ -11,20 +11,21 @@ import numpy as np
 import pytest
 
 from commands import TINY, WORDS, Commands, file_size_limit, tree, write_corpus
-from tacit import personal_models, runs
-from tacit.commands import personal_report
-from tacit.commands import personalize as personal
-from tacit.commands.personal_summary import for_machines
-from tacit.config import resolve
-from tacit.errors import TacitError
+from html_pages import Parsed
+from tacit import runs
+from tacit.base.errors import TacitError
+from tacit.personal import models as personal_models
+from tacit.personal import personalize as personal
+from tacit.personal import report as personal_report
 from tacit.personal import split, sums, trial
 from tacit.personal.mixing import Mix, mixture, remember
 from tacit.personal.parts import PARTS
 from tacit.personal.strategies import Strategy
+from tacit.personal.summary import for_machines
 from tacit.runs import directory
+from tacit.runs.config import resolve
 from tacit.text import catalogue
 from tacit.text.prepare import context
-from test_report import Parsed
 
 ROW = {"batch", "lr", "baseline", "delta_mean", "ci95", "gain_share", "loss_share"}
 GATE = {

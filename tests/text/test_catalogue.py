@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import catalogue, corpus
 from tacit.text.corpora import LAYOUTS, Entry, File
 

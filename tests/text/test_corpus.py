@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text.corpus import Corpus, SplitCorpus, fingerprint, from_messages, read
 from tacit.text.encode import counts, everybody, of_people, splitter
 from tacit.text.vocabulary import build

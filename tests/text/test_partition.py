@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import partition
 
 

@@ -14,7 +14,7 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import pieces, vocabulary
 from tacit.text.pieces import MARKER, Pieces
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import held_out
 from tacit.text import prepare as module
 from tacit.text.packed import Packed

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text.corpus import from_messages
 from tacit.text.encode import everybody
 from tacit.text.population import Message

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands import file_size_limit
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import corpus, encode, flat, lines, spill
 from tacit.text.packed import Packed
 from tacit.text.prepare import PartitionConfig, Prepared, TextConfig, prepare

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import corpus, parallel, wire
 from tacit.text.typists import Typists, TypistsConfig
 

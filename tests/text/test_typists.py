@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import typists as package
 from tacit.text.population import Population
 from tacit.text.tokens import tokenize

@@ -13,9 +13,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from tacit import __version__
-from tacit.cli import asking, experiments, export, keyboard, ngram, personal, training
+from tacit.base.errors import TacitError
+from tacit.cli import evaluation, experiments, export, keyboard, ngram, personal, training
 from tacit.cli.data import data
-from tacit.errors import TacitError
 
 app = typer.Typer(
     help="Keyboards that learn from what people type without anyone collecting it.",
@@ -25,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(data, name="data")
-for room in (training, asking, ngram, personal, keyboard, export, experiments):
+for room in (training, evaluation, ngram, personal, keyboard, export, experiments):
     room.register(app)
 
 
@@ -55,7 +55,7 @@ def _fail(message: str, end: type[SystemExit] = SystemExit) -> NoReturn:
 def _tell_the_job(message: str) -> None:
     """Where other processes train with this one, end with them; a usage error need not wait for JAX to load."""
     if "jax" in sys.modules:
-        from tacit import hosts
+        from tacit.federated import hosts
 
         hosts.fail(message)
 

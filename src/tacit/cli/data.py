@@ -53,8 +53,8 @@ def data_describe(
     """
     import dataclasses
 
-    from tacit.config import from_tables, set_key
-    from tacit.progress import busy, reading
+    from tacit.base.progress import busy, reading
+    from tacit.runs.config import from_tables, set_key
     from tacit.text import catalogue, copies, statistics
     from tacit.text.corpus import Corpus, SplitCorpus
     from tacit.text.prepare import read_population
@@ -108,7 +108,7 @@ def data_get(
 
       tacit data get ptb --data corpora
     """
-    from tacit.progress import busy
+    from tacit.base.progress import busy
     from tacit.text.catalogue import data_directory, get
 
     with busy(f"fetching {name}"):

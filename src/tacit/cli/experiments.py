@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.base.errors import TacitError
 from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
-from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.experiments.entry import Entry
@@ -67,7 +67,7 @@ def reproduce(
       tacit reproduce report
     """
     from tacit.experiments import entry as entries
-    from tacit.experiments import page
+    from tacit.experiments import results_page
 
     folder = out or Path("results")
     for_runs = {
@@ -83,7 +83,7 @@ def reproduce(
     if docs is not None and names != ["report"]:
         raise TacitError("--docs is for `tacit reproduce report`; leave it out")
     if names == ["list"]:
-        known = [page.overview(e, folder) for e in entries.entries()]
+        known = [results_page.overview(e, folder) for e in entries.entries()]
         if as_json:
             print_json(known)
             return
@@ -92,7 +92,7 @@ def reproduce(
         )
         return
     if names == ["report"]:
-        written = page.write(folder, docs or Path("docs"))
+        written = results_page.write(folder, docs or Path("docs"))
         if as_json:
             print_json([str(path) for path in written])
             return
@@ -117,7 +117,7 @@ def reproduce(
         return
     for entry, found in zip([e.quickly() if quick else e for e in chosen], results, strict=True):
         title = f"{entry.title}: scaled down" if quick else entry.title
-        print_table(page.comparison(entry, {row["label"]: row for row in found["rows"]}), title=title)
+        print_table(results_page.comparison(entry, {row["label"]: row for row in found["rows"]}), title=title)
         values = {name for row in found["rows"] for name in row["values"]}
         if values and (never := [m.name for m in entry.metrics if m.name not in values]):
             typer.echo(f"not measured: {', '.join(never)}; there are: {', '.join(sorted(values))}")
@@ -131,8 +131,8 @@ def reproduce(
 
 
 def _quickly(entry: Entry, out: Path | None, data: Path | None, seeds: int | None) -> dict[str, Any]:
+    from tacit.base.progress import rounds_of
     from tacit.experiments import runner
-    from tacit.progress import rounds_of
 
     _start()
     with rounds_of(entry.name, len(entry.quickly().rows) * (seeds or 1)) as follow:
@@ -148,8 +148,8 @@ def _fully(
     again: bool,
     minutes: float,
 ) -> dict[str, Any]:
+    from tacit.base.progress import rounds_of
     from tacit.experiments import runner
-    from tacit.progress import rounds_of
 
     _start()
     with rounds_of(entry.name, len(runner.chosen(entry, only)) * (seeds or entry.seeds)) as follow:

@@ -36,8 +36,8 @@ def export(
 
       tacit predict network.tacit "see you"
     """
-    from tacit.commands.export import carry_out
-    from tacit.progress import reading
+    from tacit.base.progress import reading
+    from tacit.lm.export import carry_out
 
     start_jax()
     with reading() as watch:

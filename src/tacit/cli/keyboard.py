@@ -46,10 +46,10 @@ def serve(
     import contextlib
     import webbrowser
 
-    from tacit.commands import serve as serving
-    from tacit.commands.serve_models import find
+    from tacit.base.progress import reading
     from tacit.keyboard import blocked
-    from tacit.progress import reading
+    from tacit.page import server as serving
+    from tacit.page.models import find
 
     words = blocked.read(block) if block else frozenset()
     with serving.server({}, host, port):

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.base.errors import TacitError
 from tacit.cli.options import DataOption, JsonOption, print_json, print_models, print_table, start_jax
-from tacit.errors import TacitError
 
 
 def register(app: typer.Typer) -> None:
@@ -95,11 +95,11 @@ def count_words(
 
       tacit count fedavg --corpus nus-sms --supplement tatoeba-en --whitelist 10000 --cohort 100
     """
-    from tacit.commands import count as counting
-    from tacit.commands import count_report
-    from tacit.config import resolve
-    from tacit.progress import busy, rounds_of
+    from tacit.base.progress import busy, rounds_of
+    from tacit.ngram.counts import count as counting
+    from tacit.ngram.counts import report
     from tacit.runs import read_config
+    from tacit.runs.config import resolve
     from tacit.text.catalogue import user_path
 
     run = Path(source)
@@ -119,11 +119,11 @@ def count_words(
     with rounds_of("counting", rounds or config.training.rounds) as watch:
         counted = counting.count(config, options, data, watch)
     with busy("writing"):
-        counting.write(out, counted, count_report.page(counted))
+        counting.write(out, counted, report.page(counted))
     if as_json:
         print_json(counted.summary)
         return
-    print_table(count_report.comparison(counted.summary))
+    print_table(report.comparison(counted.summary))
     typer.echo(str(out / "report.html"))
 
 
@@ -184,8 +184,8 @@ def distill(
 
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
     """
-    from tacit.commands.distill import DistillOptions, carry_out
-    from tacit.progress import reading
+    from tacit.base.progress import reading
+    from tacit.ngram.distillation.distill import DistillOptions, carry_out
 
     if topology not in ("e", "i", "m", "r"):
         raise TacitError(f"--topology {topology} is not known; it is one of: e, i, m, r")

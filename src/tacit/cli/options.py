@@ -43,7 +43,7 @@ def print_models(models: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def print_json(value: Any) -> None:
-    from tacit.files import to_json
+    from tacit.base.files import to_json
 
     typer.echo(to_json(value))
 

@@ -8,8 +8,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from tacit.base.errors import TacitError
 from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
-from tacit.errors import TacitError
 
 Number = TypeVar("Number", int, float)
 
@@ -86,10 +86,10 @@ def personalize(
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
     """
-    from tacit.commands import personal_report
-    from tacit.commands import personalize as personal
-    from tacit.commands.personal_summary import for_machines
-    from tacit.progress import busy, reading, rounds_of
+    from tacit.base.progress import busy, reading, rounds_of
+    from tacit.personal import personalize as personal
+    from tacit.personal import report
+    from tacit.personal.summary import for_machines
 
     where = out or run / "personal"
     options = personal.PersonalOptions(
@@ -110,13 +110,13 @@ def personalize(
     with rounds_of("personalising", personal.passes(job)) as tell:
         found = personal.personalize(job, tell)
     with busy("writing"):
-        personal.write(where, found, personal_report.page(found.summary))
+        personal.write(where, found, report.page(found.summary))
         personal.link(run / "report.html", where / "report.html")
     if as_json:
         print_json(for_machines(found.summary))
         return
-    for title, rows in personal_report.tables(found.summary):
+    for title, rows in report.tables(found.summary):
         print_table(rows, title)
-    typer.echo(personal_report.who(found.summary))
+    typer.echo(report.who(found.summary))
     typer.echo(f"recommended: {found.summary['recommendation']}")
     typer.echo(str(where / "report.html"))

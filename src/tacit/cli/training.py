@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tacit.base.errors import TacitError
 from tacit.cli.options import CorpusOption, DataOption, JsonOption, print_json, print_table, start_jax
-from tacit.errors import TacitError
 
 
 def register(app: typer.Typer) -> None:
@@ -57,11 +57,13 @@ def train(
 
       tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
     """
-    from tacit import hosts, report, runs
-    from tacit.config import from_anywhere, resolve
-    from tacit.progress import reading
-    from tacit.watchers import bar
-    from tacit.watchers import tensorboard as to_tensorboard
+    from tacit import runs
+    from tacit.base.progress import reading
+    from tacit.federated import hosts
+    from tacit.runs import report
+    from tacit.runs.callbacks import bar
+    from tacit.runs.callbacks import tensorboard as to_tensorboard
+    from tacit.runs.config import from_anywhere, resolve
 
     start_jax()
     given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
@@ -93,8 +95,8 @@ def presets() -> None:
 
       tacit presets
     """
-    from tacit.config import preset_summary
-    from tacit.config import presets as known
+    from tacit.runs.config import preset_summary
+    from tacit.runs.config import presets as known
 
     print_table([["preset", "what"], *([name, preset_summary(name)] for name in known())])
 
@@ -114,8 +116,8 @@ def bench(
 
       tacit bench --workload small --json
     """
-    from tacit.commands.bench import WORKLOADS, measure
-    from tacit.progress import busy
+    from tacit.base.progress import busy
+    from tacit.experiments.bench import WORKLOADS, measure
 
     start_jax()
     for name, value, allowed in (
@@ -163,7 +165,7 @@ def demo(
 
       tacit demo --out runs/demo
     """
-    from tacit.commands.demo import demo as show
+    from tacit.experiments.demo import demo as show
 
     start_jax()
     typer.echo(str(show(out, tuple(set_ or ()))))

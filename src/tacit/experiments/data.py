@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.randomness import generator, stream
+from tacit.base.errors import TacitError
+from tacit.base.randomness import generator, stream
 from tacit.text import catalogue
 from tacit.text.catalogue import opened
 

@@ -31,8 +31,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import TacitError, nearest
-from tacit.federated import own as parts
+from tacit.base.errors import TacitError, nearest
+from tacit.federated import plugins as parts
 
 Settings = Mapping[str, Any]
 

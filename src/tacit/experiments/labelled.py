@@ -16,7 +16,8 @@ import numpy as np
 import optax
 from jax import Array
 
-from tacit.errors import Diverged
+from tacit.base.errors import Diverged
+from tacit.base.randomness import stream, uniform
 from tacit.experiments.data import Points
 from tacit.experiments.synthetic import Devices
 from tacit.federated import trees
@@ -27,7 +28,6 @@ from tacit.federated.rounds import Algorithm, Trainer, federation
 from tacit.federated.sampling import choose, cohort_size
 from tacit.models.base import Params
 from tacit.models.images import Classifier
-from tacit.randomness import stream, uniform
 
 _DRAW = stream("points with replacement")
 _CHUNK = 500  # points of one batch of an evaluation

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit import __version__
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
+from tacit.base.files import cannot_write, to_json, write_atomic
 from tacit.experiments.entry import Entry, Row
-from tacit.files import cannot_write, to_json, write_atomic
 
 POINTS = 40  # of a curve, in a results file
 

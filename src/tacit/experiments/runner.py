@@ -19,10 +19,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
+from tacit.base.files import cannot_write, to_json, write_atomic
 from tacit.experiments.entry import Entry, Row, Settings, entries
 from tacit.experiments.results import Measured, cell, measured, row_of, write
-from tacit.files import cannot_write, to_json, write_atomic
 
 Say = Callable[[str], None]
 

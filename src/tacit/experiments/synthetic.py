@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.base.randomness import generator, stream
 from tacit.experiments.data import Points
-from tacit.randomness import generator, stream
 from tacit.text.flat import ends
 from tacit.text.partition import Partition, shards
 

@@ -16,16 +16,15 @@ import numpy as np
 import optax
 from jax import Array
 
-from tacit import hosts
-from tacit.errors import Diverged, TacitError
-from tacit.federated import trees
+from tacit.base.errors import Diverged, TacitError
+from tacit.base.randomness import generator, stream
+from tacit.base.settings import Schedule, number
+from tacit.federated import hosts, trees
 from tacit.federated.objective import Loss
 from tacit.federated.rounds import Trainer
 from tacit.federated.schedules import rate
 from tacit.federated.server import ServerState
 from tacit.models.base import Params
-from tacit.randomness import generator, stream
-from tacit.settings import Schedule, number
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 
 _SHUFFLE = stream("central shuffle")

@@ -1,25 +1,10 @@
-"""How good a model is: perplexity, sentence log-likelihood, and how often a suggestion is the word typed.
-
-Conventions, the same for every model in Tacit:
-- perplexity is over every held-out word and the end of each sentence (`<unk>` is a word like any other);
-- top-1 and top-3 recall are over words typed, the end of a sentence not counted; suggestions are words, so
-  `<s>`, `</s>` and `<unk>` are never suggested, and a word outside the vocabulary is a miss;
-- sll is the mean log-likelihood (natural log) of a sentence with its end; sll_without_oov leaves out the
-  terms of words outside the vocabulary (paper 4, section 7.1);
-- a model over word-pieces is measured in words, too: perplexity is per word and end, a word is outside the
-  vocabulary if it is outside the words of its `Spelling`, and suggestions are words of one piece, made where a
-  word begins (a word of several pieces is a miss); `perplexity_per_piece` is extra;
-- a model is scored sentence by sentence; sums over a person's sentences give the person's figures, and
-  leaving out one person at a time gives the interval (jackknife).
-"""
+"""Scores a network on text, spread over all devices; `tacit.scoring.scores` says what is measured."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,61 +12,14 @@ import numpy as np
 from jax import Array
 from jax.sharding import NamedSharding, PartitionSpec
 
-from tacit.federated.executors import apart, devices, everywhere, mesh, mine
-from tacit.jackknife import half_width
+from tacit.federated.devices import apart, devices, everywhere, mesh, mine
 from tacit.models.base import LanguageModel, Params
+from tacit.scoring.scores import Scores
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 from tacit.text.pieces import Spelling
 from tacit.text.vocabulary import EOS, UNK
 
 _TOGETHER = {"cpu": 32}  # sentences in one batch of the scoring program; an accelerator takes more
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What was measured of each sentence, all [sentences] float64; sums of them make every metric."""
-
-    nll: np.ndarray  # −log p of the sentence with its end
-    nll_oov: np.ndarray  # the part of it that belongs to words outside the vocabulary
-    words: np.ndarray  # words typed
-    oov: np.ndarray  # of these, outside the vocabulary
-    top1: np.ndarray  # words that were the first suggestion
-    top3: np.ndarray  # words among the first three
-
-    def sums(self, groups: np.ndarray, count: int) -> Sums:
-        """Sums over the sentences of each group, [groups]."""
-        ones = np.ones(len(self.nll))
-        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)} | {"sentences": ones}
-        return Sums(**{k: np.bincount(groups, v, minlength=count) for k, v in values.items()})
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums of scores over sentences; arrays hold one entry for each group."""
-
-    nll: np.ndarray
-    nll_oov: np.ndarray
-    words: np.ndarray
-    oov: np.ndarray
-    top1: np.ndarray
-    top3: np.ndarray
-    sentences: np.ndarray
-
-    def metrics(self) -> dict[str, np.ndarray]:
-        """Every metric, for each group."""
-        tokens = self.words + self.sentences
-        words, sentences = np.maximum(self.words, 1), np.maximum(self.sentences, 1)
-        return {
-            "perplexity": np.exp(self.nll / np.maximum(tokens, 1)),
-            "top1": self.top1 / words,
-            "top3": self.top3 / words,
-            "tokens": tokens,
-            "words": self.words,
-            "sentences": self.sentences,
-            "oov": self.oov / words,
-            "sll": -self.nll / sentences,
-            "sll_without_oov": -(self.nll - self.nll_oov) / sentences,
-        }
 
 
 Scorer = Callable[[Params, Packed], Scores]
@@ -157,55 +95,6 @@ def _over_devices(score: Callable[..., Array]) -> Callable[..., Array]:
         score, mesh=mesh(), in_specs=(whole, split, split), out_specs=split, check_vma=False
     )
     return jax.jit(spread, out_shardings=NamedSharding(mesh(), whole))
-
-
-def overall(scores: Scores) -> dict[str, float]:
-    """The metrics of a whole text."""
-    everything = np.zeros(len(scores.nll), np.int64)
-    return {k: float(v[0]) for k, v in scores.sums(everything, 1).metrics().items()}
-
-
-def by_person(scores: Scores, text: Packed) -> Sums:
-    """Sums for each person who has any text."""
-    sums = scores.sums(np.repeat(np.arange(len(text)), text.sizes), len(text))
-    some = sums.sentences > 0
-    return Sums(**{f.name: getattr(sums, f.name)[some] for f in dataclasses.fields(sums)})
-
-
-def intervals(
-    people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3", "sll")
-) -> dict[str, float]:
-    """Half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time."""
-    fields = [f.name for f in dataclasses.fields(people)]
-    without = Sums(**{f: getattr(people, f).sum() - getattr(people, f) for f in fields}).metrics()
-    return {name: half_width(without[name]) for name in names}
-
-
-def distribution(
-    people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3")
-) -> dict[str, dict[str, float]]:
-    """How a metric is spread over people: the 10th, 50th and 90th percentile of each."""
-    metrics = people.metrics()
-    return {name: {f"p{q}": float(np.percentile(metrics[name], q)) for q in (10, 50, 90)} for name in names}
-
-
-def per_piece(scores: Scores, text: Packed, spelling: Spelling | None) -> dict[str, float]:
-    """The perplexity of a piece model over pieces and ends; nothing for a model over words."""
-    if spelling is None:
-        return {}
-    return {"perplexity_per_piece": float(np.exp(scores.nll.sum() / max(1, text.lengths.sum())))}
-
-
-def summary(scores: Scores, text: Packed, spelling: Spelling | None = None) -> dict[str, Any]:
-    """Metrics of a text with their intervals over people and their spread over people."""
-    people = by_person(scores, text)
-    return {
-        **overall(scores),
-        **per_piece(scores, text, spelling),
-        "people": len(people.sentences),
-        "ci95": intervals(people),
-        "by_person": distribution(people),
-    }
 
 
 @partial(jax.jit, static_argnums=0)

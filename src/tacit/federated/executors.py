@@ -2,9 +2,9 @@
 
 The cohort comes in lanes (`lanes`). Inside a device lanes go side by side (`vmap`, accelerators), or there is
 one lane and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are
-spread over all devices, those of other processes and hosts too (`tacit.hosts`); each device sums its share, and
-the shares are added in a fixed order, so that a run repeated is a run repeated bit by bit. Only sums leave the
-program: that of the messages, and that of what clients report of their training.
+spread over all devices (`devices`), those of other processes and hosts too (`hosts`). Each device sums its share,
+and the shares are added in a fixed order, so that a repeated run gives the same bits. Only sums leave the program:
+that of the messages, and that of what clients report of their training.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import PartitionSpec
 
-from tacit import hosts
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, Message, neutral, total
+from tacit.federated.devices import devices, mesh
 from tacit.federated.lanes import Lanes
 from tacit.federated.local import ClientConfig, Progress, local_training
 from tacit.federated.objective import Loss
@@ -138,47 +137,3 @@ def cohort_training(
         check_vma=False,
     )
     return jax.jit(over_devices)
-
-
-def devices() -> list[jax.Device]:
-    """All devices that share a cohort, process by process."""
-    if not hosts.together():
-        return jax.local_devices()
-    return sorted(jax.devices(), key=lambda d: (d.process_index, d.id))
-
-
-def mesh() -> Mesh:
-    """The devices as one axis."""
-    return Mesh(np.array(devices()), ("devices",))
-
-
-def mine(count: int) -> slice:
-    """Which of `count` lanes (or batches), dealt evenly to the devices, belong to this process's devices."""
-    each = count // len(devices())
-    own = [i for i, d in enumerate(devices()) if d.process_index == jax.process_index()]
-    return slice(own[0] * each, (own[-1] + 1) * each)
-
-
-def apart(tree: Any, axis: int) -> Any:
-    """Arrays cut along an axis, a piece on each device; a process gives what belongs to its own devices."""
-    if len(devices()) == 1:
-        return jax.device_put(tree)
-    split = NamedSharding(mesh(), PartitionSpec(*[None] * axis, "devices"))
-    return jax.tree.map(lambda a: jax.make_array_from_process_local_data(split, a), tree)
-
-
-def everywhere(tree: Any) -> Any:
-    """The same arrays on every device, where a round leaves them, lest the first round be a case of
-    its own that compiles the program once more."""
-    if len(devices()) == 1:
-        return tree
-    whole = NamedSharding(mesh(), PartitionSpec())
-
-    def put(a: Any) -> Array:
-        if not hosts.together():
-            return jax.device_put(a, whole)
-        if isinstance(a, jax.Array) and not a.is_fully_addressable:
-            return a  # a round left it there
-        return jax.make_array_from_process_local_data(whole, np.asarray(a))
-
-    return jax.tree.map(put, tree)

@@ -19,10 +19,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tacit.base.settings import Schedule, number
 from tacit.federated import trees
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
-from tacit.settings import Schedule, number
 
 
 @dataclass(frozen=True)

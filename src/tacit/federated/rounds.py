@@ -19,22 +19,12 @@ import numpy as np
 import optax
 from jax import Array
 
-from tacit import hosts
-from tacit.errors import Diverged, TacitError
-from tacit.federated import fits, trees
+from tacit.base.errors import Diverged, TacitError
+from tacit.federated import hosts, plugin_checks, trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, Message, aggregation
 from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
-from tacit.federated.executors import (
-    CohortTraining,
-    Executor,
-    Report,
-    apart,
-    choose_executor,
-    cohort_training,
-    devices,
-    everywhere,
-    mine,
-)
+from tacit.federated.devices import apart, devices, everywhere, mine
+from tacit.federated.executors import CohortTraining, Executor, Report, choose_executor, cohort_training
 from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import Loss
@@ -126,8 +116,8 @@ def federation(
     rule = aggregation(algorithm.aggregation, algorithm.sampling.scheme)
     optimiser = server_optimiser(server)
     shapes = jax.eval_shape(init, jax.random.key(0))
-    fits.check_rule(algorithm.aggregation.rule, rule, shapes)
-    fits.check_optimiser(server.optimiser, optimiser, shapes)
+    plugin_checks.check_rule(algorithm.aggregation.rule, rule, shapes)
+    plugin_checks.check_optimiser(server.optimiser, optimiser, shapes)
     noise, executor = algorithm.aggregation.noise, choose_executor(executor)
     train: CohortTraining
     if executor == "slow":

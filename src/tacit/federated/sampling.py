@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.randomness import generator, stream, uniform
-from tacit.settings import number
+from tacit.base.errors import TacitError
+from tacit.base.randomness import generator, stream, uniform
+from tacit.base.settings import number
 
 _CHOOSE, _DROP = stream("choose clients"), stream("drop out")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.settings import Schedule
+from tacit.base.settings import Schedule
 
 _LAST = 0.01  # share of the rate that is left in the last round
 

@@ -15,9 +15,9 @@ import jax
 import optax
 from jax import Array
 
-from tacit.federated import own
+from tacit.base.settings import Own, Schedule, number
+from tacit.federated import plugins
 from tacit.models.base import Params
-from tacit.settings import Own, Schedule, number
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ServerConfig:
     tau: float = number(1e-3, 1e-12)
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
-    own: Own = ()  # the settings of an optimiser of one's own
+    plugins: Own = ()  # the settings of an optimiser of one's own
     code: str = ""  # a mark of its file; a run writes it down
 
 
@@ -69,16 +69,16 @@ OPTIMISERS = {"sgd": _sgd, "adam": _adam, "yogi": _yogi, "adagrad": _adagrad}
 
 def server_optimiser(config: ServerConfig) -> optax.GradientTransformation:
     """The optax transformation; its rate is `config.lr`, scaled by the round's factor when it is applied."""
-    return own.make(_part(config), config, optax.GradientTransformation)
+    return plugins.make(_part(config), config, optax.GradientTransformation)
 
 
 def settled(config: ServerConfig) -> ServerConfig:
     """The table with every setting of an optimiser of one's own, and a mark of its file."""
-    return own.settle(_part(config), config)
+    return plugins.settle(_part(config), config)
 
 
-def _part(config: ServerConfig) -> own.Part:
-    return own.find("OPTIMISERS", OPTIMISERS, "server.optimiser", config.optimiser)
+def _part(config: ServerConfig) -> plugins.Part:
+    return plugins.find("OPTIMISERS", OPTIMISERS, "server.optimiser", config.optimiser)
 
 
 def apply(

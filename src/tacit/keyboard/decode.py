@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Floats, Ints
+from tacit.base.arrays import Floats, Ints
 from tacit.keyboard import glide, taps
 from tacit.keyboard.lexicon import Lexicon
 from tacit.keyboard.parameters import Parameters

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.arrays import Floats, Ints
+from tacit.base.arrays import Floats, Ints
 from tacit.keyboard.lexicon import Lexicon, polyline
 from tacit.keyboard.parameters import DEFAULT, Glide
 from tacit.keyboard.taps import Found

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.arrays import Floats
+from tacit.base.arrays import Floats
 
 APOSTROPHE = "'"
 

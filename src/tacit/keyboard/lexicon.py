@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Ints
+from tacit.base.arrays import Ints
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, Layout, spell
 
 

@@ -23,17 +23,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.arrays import Floats
-from tacit.errors import TacitError
-from tacit.keyboard import blocked, decode, glide, lexicon, network8
+from tacit.base.arrays import Floats
+from tacit.base.errors import TacitError
+from tacit.keyboard import blocked, decode, glide, lexicon
 from tacit.keyboard.capitals import starts_sentence, written
 from tacit.keyboard.layout import QWERTY, Layout, spell
-from tacit.keyboard.network8_source import of_network8
 from tacit.keyboard.parameters import DEFAULT, Parameters
-from tacit.keyboard.sources import CompactSource, Source, of_automaton
 from tacit.keyboard.taps import points
-from tacit.ngram import compact, load
+from tacit.lm import files
+from tacit.lm.network8 import reader
+from tacit.lm.network8.source import of_network8
+from tacit.lm.sources import CompactSource, Source, of_automaton
 from tacit.ngram.casing import capitalise
+from tacit.ngram.compact import reader as compact
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import SPECIALS, UNK
 
@@ -255,15 +257,15 @@ def open(
 
 
 def _source(path: Path, user: str | None) -> Source:
-    if not load.is_model_file(path):
+    if not files.is_model_file(path):
         from tacit import runs  # not needed for files
-        from tacit.keyboard.networks import of_run
+        from tacit.lm.networks import of_run
 
         return of_run(runs.load(path), user)
     if user is not None:
         raise TacitError(f"{path} is a file and has no personal models; give a run directory with --user")
-    if load.is_compact(path):
+    if files.is_compact(path):
         return CompactSource(compact.open(path))
-    if network8.is_network8(path):
-        return of_network8(network8.open(path))
-    return of_automaton(*load.read(path))
+    if reader.is_network8(path):
+        return of_network8(reader.open(path))
+    return of_automaton(*files.read(path))

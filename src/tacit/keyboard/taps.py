@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.arrays import Floats, Ints
-from tacit.errors import TacitError
+from tacit.base.arrays import Floats, Ints
+from tacit.base.errors import TacitError
 from tacit.keyboard.layout import APOSTROPHE, Layout
 from tacit.keyboard.lexicon import Lexicon
 from tacit.keyboard.parameters import DEFAULT, Taps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tacit.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest
 from tacit.models.base import LanguageModel, ModelConfig, count_parameters
 from tacit.models.gru import gru
 from tacit.models.lstm import lstm

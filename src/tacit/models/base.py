@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tacit.base.settings import number
 from tacit.models.recurrence import Cell, Product, Run, Weights
-from tacit.settings import number
 from tacit.text.vocabulary import BOS
 
 Params = Any  # a pytree of float32 arrays
@@ -178,3 +178,12 @@ def stacked(
         return params["embedding"] if config.tied else params["output"], params["output_bias"]
 
     return LanguageModel(config, init, features, output, step)
+
+
+def tree_names(tree: Any) -> list[str]:
+    """A name for every leaf, from its place in the tree."""
+
+    def part(key: Any) -> str:
+        return str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", key))))
+
+    return ["/".join(part(k) for k in path) for path, _ in jax.tree_util.tree_leaves_with_path(tree)]

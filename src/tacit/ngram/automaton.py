@@ -22,8 +22,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Floats, Ints
-from tacit.errors import TacitError
+from tacit.base.arrays import Floats, Ints
+from tacit.base.errors import TacitError
 from tacit.ngram.kneser_ney import KneserNey
 from tacit.ngram.trie import Trie
 from tacit.text.flat import cells, ends

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.federated.evaluation import Scores
 from tacit.ngram import suggest
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.kneser_ney import KneserNey, log_probs, top_k
+from tacit.scoring.scores import Scores
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, UNK
 

@@ -26,8 +26,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.arrays import Bools, Floats, Ints
-from tacit.errors import TacitError
+from tacit.base.arrays import Bools, Floats, Ints
+from tacit.base.errors import TacitError
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, from_kneser_ney
 from tacit.text import vocabulary

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Ints
-from tacit.errors import TacitError
+from tacit.base.arrays import Ints
+from tacit.base.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Topology
 from tacit.ngram.trie import Trie
 from tacit.text.vocabulary import BOS, EOS, Vocabulary

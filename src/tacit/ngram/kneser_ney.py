@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.arrays import Floats, Ints
-from tacit.errors import TacitError
+from tacit.base.arrays import Floats, Ints
+from tacit.base.errors import TacitError
 from tacit.ngram.trie import find
 from tacit.text.flat import cells
 from tacit.text.vocabulary import BOS, EOS, UNK

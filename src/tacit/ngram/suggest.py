@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.arrays import Floats, Ints
-from tacit.federated.evaluation import Scores
+from tacit.base.arrays import Floats, Ints
 from tacit.ngram.automaton import Automaton, log_probs
+from tacit.scoring.scores import Scores
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, UNK
 

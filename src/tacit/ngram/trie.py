@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Ints
+from tacit.base.arrays import Ints
 
 
 class Trie(NamedTuple):

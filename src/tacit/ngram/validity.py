@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Floats, Ints
-from tacit.errors import TacitError
+from tacit.base.arrays import Floats, Ints
+from tacit.base.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Automaton, Topology
 from tacit.ngram.grams import name
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
@@ -82,8 +82,8 @@ def require(
     >>> require(Automaton(uniform, np.log([0.5, 0.6]), np.zeros(1)))
     Traceback (most recent call last):
         ...
-    tacit.errors.TacitError: the automaton is no language model: state 0 (no history): probabilities do not sum to \
-one (off by 1.0e-01 at most); build it again
+    tacit.base.errors.TacitError: the automaton is no language model: state 0 (no history): probabilities do not sum \
+to one (off by 1.0e-01 at most); build it again
     """
     facts = check(model, tolerance)
     for what, state, count in facts.problems:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from jax.scipy.special import betainc
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.personal.sums import GROUPS, UNIT, Outcome, add, group_of, jackknife, of_half, rounded
 
 MARGINS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)

@@ -15,7 +15,8 @@ import numpy as np
 from jax import Array
 from jax.sharding import PartitionSpec
 
-from tacit.federated.executors import Executor, apart, choose_executor, devices, everywhere, mesh
+from tacit.federated.devices import apart, devices, everywhere, mesh
+from tacit.federated.executors import Executor, choose_executor
 from tacit.federated.lanes import memory_mb
 from tacit.models.base import LanguageModel, Params, count_parameters
 from tacit.text.packed import Rows

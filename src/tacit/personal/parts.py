@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from tacit.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest
 from tacit.models.base import Params, count_parameters
 
 RANK = 8

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.randomness import stream, uniform
+from tacit.base.randomness import stream, uniform
 from tacit.text.flat import cells, ends
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, UNK

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from tacit.jackknife import half_width
+from tacit.base.randomness import bits, stream
 from tacit.personal.tuning import Marks
-from tacit.randomness import bits, stream
+from tacit.scoring.jackknife import half_width
 
 GROUPS = 50  # of people, for intervals; those with an even number are one half of all people
 GAIN = 2  # hundredths of accuracy that count as a gain, and as a loss

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from tacit import settings
-from tacit.checkpoints import load_tree, save_tree
-from tacit.config import Config, TrainingConfig, from_tables
-from tacit.errors import TacitError
-from tacit.files import cannot_write, holds_nothing, read_lines, write_atomic
+from tacit.base import settings
+from tacit.base.errors import TacitError
+from tacit.base.files import cannot_write, holds_nothing, read_lines, write_atomic
 from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
+from tacit.runs.checkpoints import load_tree, save_tree
+from tacit.runs.config import Config, TrainingConfig, from_tables
 from tacit.text import pieces, vocabulary
 from tacit.text.pieces import Spelling
 from tacit.text.vocabulary import Vocabulary

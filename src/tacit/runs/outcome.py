@@ -8,12 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from tacit import hosts
-from tacit.config import Config
-from tacit.federated.evaluation import Scorer, summary
-from tacit.files import to_json, write_atomic
+from tacit.base.files import to_json, write_atomic
+from tacit.federated import hosts
+from tacit.federated.evaluation import Scorer
 from tacit.models import LanguageModel, count_parameters
+from tacit.runs.config import Config
 from tacit.runs.directory import Best, read_best
+from tacit.scoring.scores import summary
 from tacit.text.prepare import Prepared
 
 

@@ -1,6 +1,6 @@
 """Carrying out a run: rounds, what is measured after them, and what is kept.
 
-Where several processes train together (`tacit.hosts`), all come this way, but only the first knows the directory:
+Where several processes train together (`federated.hosts`), all come this way, but only the first knows the directory:
 it reads, tells the others what it read, and writes.
 """
 
@@ -17,19 +17,22 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from tacit import __version__, hosts, settings
-from tacit.config import Config
-from tacit.errors import Diverged, TacitError
+from tacit import __version__
+from tacit.base import settings
+from tacit.base.errors import Diverged, TacitError
+from tacit.base.files import append_line, held
+from tacit.base.progress import Watch, nobody
+from tacit.base.randomness import stream, uniform
+from tacit.federated import hosts
 from tacit.federated.central import central
-from tacit.federated.evaluation import Scorer, overall, per_piece, scorer
+from tacit.federated.evaluation import Scorer, scorer
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, Trainer, text_federation
-from tacit.files import append_line, held
 from tacit.models import LanguageModel, count_parameters, language_model
-from tacit.randomness import stream, uniform
 from tacit.runs import directory, outcome
+from tacit.runs.config import Config
 from tacit.runs.directory import Best
-from tacit.text.lines import Watch, nobody
+from tacit.scoring.scores import overall, per_piece
 from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, prepare
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from tacit.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest
 from tacit.text.corpora import ENTRIES, Entry, File
 
 

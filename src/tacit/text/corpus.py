@@ -38,9 +38,10 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from tacit.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest
+from tacit.base.progress import Watch, nobody
 from tacit.text.flat import cells, ends
-from tacit.text.lines import Block, Watch, blocks, first_line, nobody
+from tacit.text.lines import Block, blocks, first_line
 from tacit.text.parallel import cores, in_order
 from tacit.text.population import Message
 from tacit.text.records import Records, from_texts, json_records, text_records
@@ -172,7 +173,7 @@ def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus |
 
     >>> read(Path("nowhere.txt"))
     Traceback (most recent call last):
-    tacit.errors.TacitError: nowhere.txt: no such file or directory; `tacit data list` names known corpora
+    tacit.base.errors.TacitError: nowhere.txt: no such file or directory; `tacit data list` names known corpora
     """
     if protocol not in PROTOCOLS:
         raise TacitError(f"text.protocol '{protocol}' is not known{nearest(protocol, PROTOCOLS)}")

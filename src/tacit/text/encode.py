@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tacit.base.progress import Watch, nobody
 from tacit.text.corpus import Corpus
 from tacit.text.flat import cells, ends, parts
-from tacit.text.lines import Watch, nobody
 from tacit.text.packed import Packed
 from tacit.text.parallel import cores, in_order
 from tacit.text.pieces import Spelling

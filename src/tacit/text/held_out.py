@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.randomness import stream, uniform
+from tacit.base.errors import TacitError
+from tacit.base.randomness import stream, uniform
 from tacit.text.population import Population
 from tacit.text.typists import Typists
 

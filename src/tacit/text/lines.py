@@ -10,20 +10,14 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tacit.errors import TacitError
-
-Watch = Callable[[str, float], None]
-"""Whoever wants to know how far long work is: what is done, and the share that is behind us."""
+from tacit.base.errors import TacitError
+from tacit.base.progress import Watch, nobody
 
 _BLOCK, _PIECE = 1 << 22, 1 << 18  # bytes of text that are worked on together, and read at once
-
-
-def nobody(what: str, share: float) -> None:
-    """Watches nothing."""
 
 
 class Block(NamedTuple):

@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text import wire
 
 A = TypeVar("A")

@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.settings import number
+from tacit.base.errors import TacitError
+from tacit.base.settings import number
 from tacit.text.flat import ends
 
 

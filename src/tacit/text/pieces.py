@@ -5,7 +5,7 @@ counting provides: nobody's text is needed. A word is written with the segmentat
 
 The last piece of a word carries the marker `▁`, the others never do. So no word's pieces are the beginning of
 another's, and a word is known the moment its last piece is read: the lexicon transducer can be sequential
-(`tacit.ngram.lexicon`). With the usual marker in front, half the words begin another.
+(`tacit.ngram.distillation.lexicon`). With the usual marker in front, half the words begin another.
 
 Ids 0, 1, 2 are `<s>`, `</s>`, `<unk>`, as in every vocabulary here. `<unk>` stands for a whole word that has a
 character outside the inventory. The file is sentencepiece's own `.model`; equal counts give equal bytes.
@@ -24,7 +24,7 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 MARKER = "▁"

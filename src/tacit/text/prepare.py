@@ -17,9 +17,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.randomness import generator, stream
-from tacit.settings import number
+from tacit.base.errors import TacitError
+from tacit.base.progress import Watch, nobody
+from tacit.base.randomness import generator, stream
+from tacit.base.settings import number
 from tacit.text import catalogue, corpus, held_out, partition, vocabulary
 from tacit.text.encode import (
     Numbered,
@@ -35,7 +36,6 @@ from tacit.text.encode import (
 from tacit.text.flat import cells, ends
 from tacit.text.held_out import LAZY_ABOVE, LONGEST_SCORED
 from tacit.text.lazy import LazyText
-from tacit.text.lines import Watch, nobody
 from tacit.text.packed import ClientText, Packed, join
 from tacit.text.partition import PartitionConfig as PartitionConfig
 from tacit.text.pieces import Spelling, inventory

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text.lines import Block, lines
 
 NO_TIME, DATE, NUMBER = 0, 1, 2

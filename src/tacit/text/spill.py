@@ -11,7 +11,7 @@ import mmap
 import tempfile
 from typing import IO
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 
 _IN_MEMORY = 1 << 25  # bytes
 

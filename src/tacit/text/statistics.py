@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text.encode import splitter
 from tacit.text.population import Population
 

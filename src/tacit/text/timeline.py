@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.text.flat import cells, ends, parts
 from tacit.text.records import DATE, NUMBER, Records
 

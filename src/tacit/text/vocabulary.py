@@ -15,11 +15,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.files import write_atomic
+from tacit.base.arrays import Ints
+from tacit.base.errors import TacitError
+from tacit.base.files import write_atomic
 from tacit.text.word_list import words_of
 
 BOS, EOS, UNK = 0, 1, 2
@@ -172,3 +174,23 @@ def load(path: Path) -> Vocabulary:
             raise TacitError(f"{path}, line {line}: {word!r} stands there a second time")
         seen.add(word)
     return Vocabulary(tuple(words))
+
+
+class Sorted(NamedTuple):
+    """A vocabulary in the order of its words' bytes after the specials."""
+
+    words: tuple[str, ...]
+    ids: Ints  # [V] the new id of each old one
+
+
+def by_bytes(vocabulary: Vocabulary) -> Sorted:
+    """The order of a compact file's words.
+
+    >>> by_bytes(Vocabulary((*SPECIALS, "to", "be"))).ids.tolist()
+    [0, 1, 2, 4, 3]
+    """
+    fixed = len(SPECIALS)
+    order = sorted(range(fixed, len(vocabulary)), key=lambda i: vocabulary.words[i].encode())
+    ids = np.arange(len(vocabulary))
+    ids[order] = np.arange(fixed, len(vocabulary))
+    return Sorted((*SPECIALS, *(vocabulary.words[i] for i in order)), ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 
 
 def words_of(path: Path, what: str, skip: Callable[[str], bool]) -> list[str]:

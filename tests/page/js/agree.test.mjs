@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { startsSentence, written } from "../../../src/tacit/page/capitals.js";
-import { idOf, open, reading, SPECIALS, stateAfter, UNK, word } from "../../../src/tacit/page/compact.js";
-import { correct, glide, makeDecoder } from "../../../src/tacit/page/decode.js";
-import { build, layoutOf } from "../../../src/tacit/page/lexicon.js";
-import { chances, predict } from "../../../src/tacit/page/predict.js";
-import { complete } from "../../../src/tacit/page/suggest.js";
-import { search, tapCosts } from "../../../src/tacit/page/taps.js";
-import { placeOf, tokenize } from "../../../src/tacit/page/tokens.js";
-import { every, find } from "../../../src/tacit/page/words.js";
+import { startsSentence, written } from "../../../src/tacit/page/static/capitals.js";
+import { idOf, open, reading, SPECIALS, stateAfter, UNK, word } from "../../../src/tacit/page/static/compact.js";
+import { correct, glide, makeDecoder } from "../../../src/tacit/page/static/decode.js";
+import { build, layoutOf } from "../../../src/tacit/page/static/lexicon.js";
+import { chances, predict } from "../../../src/tacit/page/static/predict.js";
+import { complete } from "../../../src/tacit/page/static/suggest.js";
+import { search, tapCosts } from "../../../src/tacit/page/static/taps.js";
+import { placeOf, tokenize } from "../../../src/tacit/page/static/tokens.js";
+import { every, find } from "../../../src/tacit/page/static/words.js";
 import { bytes, vectors } from "./vectors.mjs";
 
 /** Ranked words are the same in the same order, equals too, with the same scores and costs. */

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { block, idOf, ModelError, open, SPECIALS } from "../../../src/tacit/page/compact.js";
-import { crc32 } from "../../../src/tacit/page/crc32.js";
-import { complete } from "../../../src/tacit/page/suggest.js";
+import { block, idOf, ModelError, open, SPECIALS } from "../../../src/tacit/page/static/compact.js";
+import { crc32 } from "../../../src/tacit/page/static/crc32.js";
+import { complete } from "../../../src/tacit/page/static/suggest.js";
 import { bytes, vectors } from "./vectors.mjs";
 
 const path = vectors.small.file;

@@ -2,18 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { endsInAddress, lessonsOf } from "../../../src/tacit/page/addresses.js";
-import { choices, offers } from "../../../src/tacit/page/bar.js";
-import * as caches from "../../../src/tacit/page/cache.js";
-import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/compact.js";
-import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/edit.js";
-import { makeHistory } from "../../../src/tacit/page/history.js";
-import { LETTERS, MARKS } from "../../../src/tacit/page/keys.js";
-import { makeLessons } from "../../../src/tacit/page/lessons.js";
-import { follow, untold } from "../../../src/tacit/page/memory.js";
-import { predict, remembered } from "../../../src/tacit/page/predict.js";
-import { capital, OFF, pressed, raisesMarks, settled } from "../../../src/tacit/page/shift.js";
-import { every } from "../../../src/tacit/page/words.js";
+import { endsInAddress, lessonsOf } from "../../../src/tacit/page/static/addresses.js";
+import { choices, offers } from "../../../src/tacit/page/static/bar.js";
+import * as caches from "../../../src/tacit/page/static/cache.js";
+import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/static/compact.js";
+import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/static/edit.js";
+import { makeHistory } from "../../../src/tacit/page/static/history.js";
+import { LETTERS, MARKS } from "../../../src/tacit/page/static/keys.js";
+import { makeLessons } from "../../../src/tacit/page/static/lessons.js";
+import { follow, untold } from "../../../src/tacit/page/static/memory.js";
+import { predict, remembered } from "../../../src/tacit/page/static/predict.js";
+import { capital, OFF, pressed, raisesMarks, settled } from "../../../src/tacit/page/static/shift.js";
+import { every } from "../../../src/tacit/page/static/words.js";
 import { bytes, vectors } from "./vectors.mjs";
 
 /** Carry out a change at the end of a text. */

@@ -19,14 +19,15 @@ from tacit.experiments.labelled import follow
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, scorer, transpose
-from tacit.federated import evaluation
 from tacit.federated.batching import order_of_work
+from tacit.federated.evaluation import scorer as honest_scorer
 from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, federation
 from tacit.federated.sampling import choose
 from tacit.models import language_model
 from tacit.models.base import Params
+from tacit.scoring.scores import overall
 from tacit.text.packed import Packed
 from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS
@@ -80,7 +81,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     loss, count = score(params, test)
     first = jax.device_put(params, jax.local_devices()[0])
     with np.errstate(over="ignore"):
-        honest = evaluation.overall(evaluation.scorer(model)(first, ready.test))
+        honest = overall(honest_scorer(model)(first, ready.test))
     values: dict[str, float | None] = {
         "transposed": None if run.diverged else float(np.exp(loss / max(1, count))),
         "perplexity": None if run.diverged else honest["perplexity"],

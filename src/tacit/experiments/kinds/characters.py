@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tacit.base.files import write_atomic
 from tacit.experiments.data import locate
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
-from tacit.files import write_atomic
 from tacit.text.catalogue import opened
 
 BLANK, LINE = "␣", "⏎"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.errors import TacitError
+from tacit.base.errors import TacitError
 from tacit.experiments import synthetic
 from tacit.experiments.data import Points, Sets, mnist, toy_digits
 from tacit.experiments.entry import Settings

@@ -7,6 +7,7 @@ of the averaged model on the 10,000 test digits.
 
 from __future__ import annotations
 
+from tacit.base.randomness import generator, stream
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds.convex import digits
 from tacit.experiments.labelled import first_at, follow, judge, train
@@ -19,7 +20,6 @@ from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.models.images import logistic_regression, mnist_2nn, mnist_cnn
-from tacit.randomness import generator, stream
 from tacit.text.partition import iid
 
 _DEAL = stream("deal digits")

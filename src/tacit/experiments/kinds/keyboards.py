@@ -11,15 +11,15 @@ import json
 from pathlib import Path
 
 from tacit import runs
-from tacit.commands.demo import fit_ngram
-from tacit.config import from_tables
+from tacit.base.files import write_atomic
+from tacit.experiments.demo import fit_ngram
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
-from tacit.federated.evaluation import summary
-from tacit.files import write_atomic
 from tacit.ngram import baseline
+from tacit.runs.config import from_tables
+from tacit.scoring.scores import summary
 from tacit.text.prepare import prepare
 from tacit.text.typists import Typists
 

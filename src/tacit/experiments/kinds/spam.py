@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from tacit.base.randomness import generator, stream
 from tacit.experiments.data import LabelledTexts, Points, Sets, spam, toy_spam
 from tacit.experiments.entry import Settings
 from tacit.experiments.labelled import follow, train
@@ -29,7 +30,6 @@ from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.models.base import Params
 from tacit.models.images import logistic_regression
-from tacit.randomness import generator, stream
 from tacit.text.partition import dirichlet
 from tacit.text.tokens import tokenize
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tacit import runs
-from tacit.config import Config, resolve
-from tacit.errors import Diverged, TacitError
+from tacit.base.errors import Diverged, TacitError
+from tacit.base.files import read_lines
 from tacit.experiments.data import locate
 from tacit.experiments.entry import Settings
 from tacit.experiments.results import POINTS, Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import transposed_score
-from tacit.files import read_lines
+from tacit.runs.config import Config, resolve
 from tacit.text.prepare import prepare
 
 OWN = ("preset", "target", "target_top1", "transposed", "scored", "shuffled", "stand_in")

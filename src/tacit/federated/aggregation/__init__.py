@@ -18,8 +18,8 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 
-from tacit.errors import TacitError
-from tacit.federated import own
+from tacit.base.errors import TacitError
+from tacit.federated import plugins
 from tacit.federated.aggregation.mean import absent_keep, rescaled
 from tacit.federated.aggregation.options import AggregationConfig
 from tacit.federated.aggregation.sums import Aggregation, Message, Peaked, is_plain_sum, neutral, total
@@ -37,11 +37,11 @@ def rules() -> dict[str, Callable[..., Aggregation]]:
 
 def settled(config: AggregationConfig) -> AggregationConfig:
     """The table with every setting of a rule of one's own, and a mark of its file."""
-    return own.settle(_part(config), config)
+    return plugins.settle(_part(config), config)
 
 
-def _part(config: AggregationConfig) -> own.Part:
-    return own.find("RULES", rules(), "aggregation.rule", config.rule)
+def _part(config: AggregationConfig) -> plugins.Part:
+    return plugins.find("RULES", rules(), "aggregation.rule", config.rule)
 
 
 def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregation:
@@ -50,7 +50,7 @@ def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregati
     >>> is_plain_sum(aggregation(AggregationConfig(rule="mean")).message({}, {}, 1.0))
     True
     """
-    rule = own.make(_part(config), config, Aggregation)
+    rule = plugins.make(_part(config), config, Aggregation)
     if scheme != "uniform" and config.rule != "mean":
         raise TacitError(
             f"sampling.scheme = '{scheme}' is a way of averaging: it needs aggregation.rule = 'mean', "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tacit.settings import Own, number
+from tacit.base.settings import Own, number
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from tacit.errors import TacitError
-from tacit.randomness import mix
+from tacit.base.errors import TacitError
+from tacit.base.randomness import mix
 from tacit.text.population import Message
 from tacit.text.typists.compose import compose
 from tacit.text.typists.people import Person, concentrations
@@ -37,7 +37,7 @@ class TypistsConfig:
 
     >>> TypistsConfig(label_skew=1.5)
     Traceback (most recent call last):
-    tacit.errors.TacitError: typists.label_skew is 1.5; it must lie between 0 and 1
+    tacit.base.errors.TacitError: typists.label_skew is 1.5; it must lie between 0 and 1
     """
 
     users: int = 400

@@ -1,0 +1,167 @@
+"""The commands that ask a finished model: `tacit evaluate`, `compare`, `predict`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.base.errors import TacitError
+from tacit.cli.options import CorpusOption, DataOption, JsonOption, print_json, print_table, start_jax
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    for command in (evaluate, compare, predict):
+        app.command()(command)
+
+
+def evaluate(
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
+    ],
+    corpus: CorpusOption = None,
+    keyboard: Annotated[
+        bool,
+        typer.Option(
+            "--keyboard", help="What it is worth to a typist: keys saved, taps and glides, latency."
+        ),
+    ] = False,
+    held_out: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="With --keyboard: the people held out of this run (for a file)."),
+    ] = None,
+    people: Annotated[int | None, typer.Option(help="With --keyboard: most people (all).", min=1)] = None,
+    messages: Annotated[
+        int | None, typer.Option(help="With --keyboard: most messages of each (50); 0: all.", min=0)
+    ] = None,
+    noisy: Annotated[
+        int | None,
+        typer.Option(help="With --keyboard: words that are tapped and glided (1000); 0: none.", min=0),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="With --keyboard: seed of the noise (0).", min=0, max=2**31 - 1)
+    ] = None,
+    as_json: JsonOption = False,
+    data: DataOption = None,
+) -> None:
+    """Score a run's best model, or a model file: on its own held-out part, or on all of another corpus.
+
+    Examples:
+
+      tacit evaluate runs/first
+
+      tacit evaluate runs/first --corpus messages.jsonl --json
+
+      tacit evaluate runs/first/ngram/model.tacit --corpus nus-sms
+
+      tacit evaluate runs/first --keyboard --people 10
+
+      tacit evaluate network.tacit --keyboard --held-out runs/first
+    """
+    from tacit.base.progress import reading
+    from tacit.lm.evaluate import evaluate as score
+
+    start_jax()
+    if held_out and not keyboard:
+        raise TacitError("--held-out is for --keyboard; add that or leave it out")
+    given = {"people": people, "messages": messages, "noisy": noisy, "seed": seed}
+    asked = {name: value for name, value in given.items() if value is not None}
+    if keyboard:
+        from tacit.keyboard.measures import report as keyboard_report
+
+        options = keyboard_report.KeyboardOptions(**asked)
+        with reading() as watch:
+            typed = keyboard_report.measure(run, corpus, options, data, watch, held_out)
+        if as_json:
+            print_json(typed)
+            return
+        print_table(keyboard_report.table(typed))
+        for line in keyboard_report.facts(typed):
+            typer.echo(line)
+        return
+    for name in asked:
+        raise TacitError(f"--{name} is for --keyboard; add that or leave it out")
+    with reading() as watch:
+        found = score(run, corpus, data, watch)
+    if as_json:
+        print_json(found)
+        return
+    shown = {
+        "perplexity": f"{found['perplexity']:.2f}",
+        "top1": f"{found['top1']:.2%}",
+        "top3": f"{found['top3']:.2%}",
+        "tokens": f"{found['tokens']:,.0f}",
+        "oov": f"{found['oov']:.2%}",
+        "sll": f"{found['sll']:.2f}",
+        "sll_without_oov": f"{found['sll_without_oov']:.2f}",
+        "people": f"{found['people']:,}",
+    }
+    half = {"perplexity": "±{:.2f}", "top1": "±{:.2%}", "top3": "±{:.2%}", "sll": "±{:.2f}"}
+    rows = [["", found["text"], "95 %"]]
+    for name, value in shown.items():
+        ci = found["ci95"].get(name)
+        rows.append([name, value, half[name].format(ci) if ci is not None and math.isfinite(ci) else ""])
+    print_table(rows)
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where the plots go (default: compare.html; with --json nowhere).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs: a table here, and a page with plots.
+
+    Example:
+
+      tacit compare runs/fedavg runs/fedatt --out compare.html
+    """
+    from tacit.base.files import check_file
+    from tacit.runs import read_config, report
+
+    page = out or Path("compare.html")
+    check_file(page, ".html")
+    names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
+    entries = [report.entry_of(run, name) for run, name in zip(runs, names, strict=True)]
+    if out or not as_json:
+        title = "Tacit: " + ", ".join(names)
+        report.write(page, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
+    if as_json:
+        print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
+        return
+    print_table(report.comparison(entries))
+    typer.echo(str(page))
+
+
+def predict(
+    run: Annotated[
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What has been typed so far.")],
+    k: Annotated[int, typer.Option("--k", help="How many words.", min=1)] = 3,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="NAME", help="That person's model, of `tacit personalize`."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Suggest the next word.
+
+    Example:
+
+      tacit predict runs/first "are you" --k 3
+
+      tacit predict runs/first/ngram/model.arpa "are you"
+    """
+    from tacit.lm.evaluate import predict as guess
+
+    start_jax()
+    found = guess(run, text, k, user)
+    if as_json:
+        print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
+        return
+    print_table([["word", "probability"], *([w, f"{p:.2%}"] for w, p in found)])

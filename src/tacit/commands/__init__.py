@@ -1,1 +1,0 @@
-"""What the commands do, over run directories. Arguments are read in `cli/`, and methods live in the other rooms."""

@@ -1,0 +1,190 @@
+"""The demonstration: the whole way of the data on the built-in typists, and a report to look at.
+
+A federated run, the same model trained centrally, a 5-gram Kneser-Ney on the same pooled text, and the small n-gram
+model that the federated network is made into; measured on the same held-out people and shown side by side. And what
+it does to forty more people if each tunes the network on their own text, with the gate and without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tacit import runs
+from tacit.base.errors import TacitError
+from tacit.base.files import to_json, write_atomic
+from tacit.base.progress import busy, reading, rounds_of
+from tacit.federated.evaluation import suggest
+from tacit.ngram import baseline, kneser_ney
+from tacit.ngram.distillation.distill import DistillOptions, carry_out
+from tacit.ngram.distillation.files import check
+from tacit.personal import personalize
+from tacit.personal import report as personal_report
+from tacit.runs import report
+from tacit.runs.callbacks import bar
+from tacit.runs.config import Config, resolve
+from tacit.scoring.scores import summary
+from tacit.text import statistics
+from tacit.text.corpus import SplitCorpus
+from tacit.text.packed import Packed
+from tacit.text.prepare import Prepared, context, prepare, read_population
+
+CONTEXTS = (
+    "",
+    "are you",
+    "good",
+    "i am so",
+    "do you want to",
+    "see you",
+    "thanks for the",
+    "i will be",
+    "can you",
+)
+# a low, a middle and a high rate: Table 1 of paper 3 in small, its shape for a model of this size
+PERSONAL = personalize.PersonalOptions(batches=(5, 20), rates=(0.1, 1.0, 4.0), users=40, keep=3)
+
+
+def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
+    """Carry out the demonstration in `out`; returns the path of its report."""
+    config = resolve("demo", overrides)
+    central = resolve("demo-central", overrides)
+    if config.text != central.text or config.typists != central.typists:
+        raise TacitError("the presets demo and demo-central must read the same text")
+    yardstick, small_model, personal = out / "central", out / "ngram", out / "personal"
+    if out.is_dir():  # told before minutes of training
+        check(small_model)
+        personalize.check_out(personal)
+    with reading() as watch:
+        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), watch=watch)
+        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), watch=watch)
+    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    file = small_model / "summary.json"
+    small = _made(file, runs.digest(out))
+    if small is None:
+        with reading() as watch:
+            carry_out(
+                out, small_model, distilled(ready), watch=lambda done, all_: watch("distilling", done / all_)
+            )
+        small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
+    tuned = personalised(out, personal)
+    with busy("counting n-grams, writing the report"):
+        ngram, figures = fit_ngram(ready, order=5)
+        write_atomic(out / "ngram.json", to_json(figures) + "\n")
+        entries = [
+            report.entry_of(out, "federated"),
+            report.entry_of(yardstick, "central"),
+            report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
+            report.Entry("distilled 3-gram", small["models"]["n-gram"]),
+            report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
+        ]
+        page = report.Page(
+            title="Tacit: a keyboard model trained where the text is, in simulation",
+            lead=lead(config, federated_summary, len(ready.clients)),
+            entries=entries,
+            config=config,
+            suggestions=suggestions(out, yardstick, ngram, config),
+            data=_numbers(config),
+            facts=[*report.run_facts(federated_summary, report.seconds_of(out)), *ngram_facts(small)],
+            sections=personal_report.section(tuned, "personal/report.html") if tuned else (),
+        )
+        path = report.write(out / "report.html", page)
+    for row in report.comparison(entries):
+        print("  ".join([f"{row[0]:<20}", *(f"{cell:>20}" for cell in row[1:])]))
+    print(personal_report.sentence(tuned) if tuned else "nobody has enough text to personalise the model")
+    return path
+
+
+def distilled(ready: Prepared) -> DistillOptions:
+    """What of the network goes into a small n-gram model: as many sentences as the clients typed, 20,000 at most."""
+    assert isinstance(ready.clients, Packed)
+    return DistillOptions(max_ngrams=100_000, sentences=min(20_000, len(ready.clients.offsets) - 1))
+
+
+def _made(file: Path, base: str) -> dict[str, Any] | None:
+    """What is known of a distilled model, if there is one and it was made of this very network."""
+    try:
+        small = json.loads(file.read_text("utf-8"))
+        return small if small["base"] == base else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def personalised(run: Path, out: Path) -> dict[str, Any] | None:
+    """What tuning the run's network for a few people came to, or what is known of it; None: nobody has enough text."""
+    known = personalize.known(out, runs.load(run))
+    if known is not None:
+        return known
+    with reading() as watch:
+        job = personalize.read(run, PERSONAL, watch=watch)
+    if not len(job.users):
+        return None
+    with rounds_of("personalising", personalize.passes(job)) as tell:
+        found = personalize.personalize(job, tell)
+    personalize.write(out, found, personal_report.page(found.summary))
+    return personalize.known(out, job.run)  # as the next demonstration finds it
+
+
+def ngram_facts(small: dict[str, Any]) -> list[tuple[str, str]]:
+    """The distilled model in numbers: what a phone would load."""
+    drawn, time = f"{small['sentences']:,} sentences of the network", small["latency_us"]
+    return [
+        ("n-grams of the distilled model", f"{small['ngrams']:,}, weights from {drawn}"),
+        ("its compact file", f"{small['bytes']['model.tacit'] / 1e6:.2f} MB"),
+        ("three suggestions from it", f"{time['p50']:.0f} µs (99 %: {time['p99']:.0f} µs)"),
+    ]
+
+
+def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
+    """The first sentence of the page."""
+    test = facts["test"]
+    return (
+        f"{clients} typists, made by a program, trained one model in {config.training.rounds} rounds, "
+        f"{config.server.optimiser} on the server. On {test['people']} others its first suggestion is the word they "
+        f"type next in {test['top1']:.1%} of cases, one of its first three in {test['top3']:.1%}."
+    )
+
+
+def fit_ngram(ready: Prepared, order: int) -> tuple[kneser_ney.KneserNey, dict[str, Any]]:
+    """A Kneser-Ney model of the pooled training text, and its figures."""
+    assert isinstance(ready.clients, Packed)
+    model = kneser_ney.fit(ready.clients.tokens, ready.clients.offsets, len(ready.vocabulary), order)
+
+    def measure(text: Packed | None) -> dict[str, Any] | None:
+        if text is None:
+            return None
+        return summary(baseline.score(model, text), text)
+
+    return model, {"order": order, "test": measure(ready.test), "seen": measure(ready.seen)}
+
+
+def suggestions(
+    federated: Path, central: Path, ngram: kneser_ney.KneserNey, config: Config
+) -> dict[str, dict[str, list[tuple[str, float]]]]:
+    """What each model would suggest after a few openings."""
+    models: dict[str, Callable[[Any], list[tuple[int, float]]]] = {}
+    words = runs.load(federated).vocabulary
+
+    for name, path in (("federated", federated), ("central", central)):
+        run = runs.load(path)
+        models[name] = partial(_ask, run)
+    models["Kneser-Ney 5-gram"] = lambda ids: kneser_ney.next_words(ngram, ids.tolist(), 3)
+    return {
+        text: {
+            name: [(words.words[i], p) for i, p in guess(context(text, words, config.text))]
+            for name, guess in models.items()
+        }
+        for text in CONTEXTS
+    }
+
+
+def _ask(run: runs.Run, ids: Any) -> list[tuple[int, float]]:
+    return suggest(run.model, run.params, ids, 3)
+
+
+def _numbers(config: Config) -> list[tuple[str, str]]:
+    """What `tacit data describe` says of the text."""
+    source = read_population(config.text, config.typists)
+    return statistics.rows(statistics.describe(source.train if isinstance(source, SplitCorpus) else source))

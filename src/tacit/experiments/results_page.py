@@ -1,0 +1,234 @@
+"""docs/results.md and its plots, made from the entries and their results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.base.errors import TacitError
+from tacit.base.files import write_atomic
+from tacit.experiments import claims
+from tacit.experiments.entry import Entry, Plot, entries
+from tacit.experiments.results import figure, mean, measured
+
+Rows = Mapping[str, Mapping[str, Any]]
+
+_HEAD = """# Results: published and measured
+
+Made by `tacit reproduce report`: tables, verdicts and plots from `results/*.json`, words from the entries. Each part
+is one table or figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
+`src/tacit/experiments/entries/NAME.toml`. Measured values are means over seeds ± their standard deviation; a dash is
+what was not published or is not defined, or a target that no run reached. What a paper says is found ("yes") or
+contradicted ("no") only where every seed says so, of three at least if chance plays a part; what is marked (ours) no
+paper says. Times are sums over runs, several of which may have shared the machine. What the papers print wrongly
+stands in [errata.md](errata.md).
+
+```
+tacit reproduce list                          # what there is, what was measured, how long the rest takes
+tacit reproduce spam --data ~/data            # measure one; names and places of data are those of `tacit data list`
+tacit reproduce table-2 --only ptb --minutes 30 --data ~/data    # some rows, for so long; the same command goes on
+tacit reproduce table-2 --quick               # a few seconds, on made-up data
+tacit reproduce report                        # this page
+```
+
+Rows that were measured are kept in `results/NAME.json` with the hash of their settings; a row whose settings have
+changed since counts as not run.
+"""
+
+
+def overview(entry: Entry, folder: Path) -> dict[str, str]:
+    """An entry in one line."""
+    done = len(measured(entry, folder))
+    return {
+        "name": entry.name,
+        "paper": str(entry.paper),
+        "where": entry.where,
+        "what": entry.title,
+        "measured": f"{done} of {len(entry.rows)} rows" if done else "not run",
+        "takes": entry.takes,
+    }
+
+
+def comparison(entry: Entry, rows: Rows, all_rows: bool = False) -> list[list[str]]:
+    """A table: for each row and metric what was published and what was measured."""
+    shown = [m for m in entry.metrics if any(m.name in row["values"] for row in rows.values())] or list(
+        entry.metrics
+    )
+    published = {m.name for m in shown if any(m.name in row.published for row in entry.rows)}
+    header = [entry.where]
+    for m in shown:
+        header += [f"{m.label}, published", "measured"] if m.name in published else [m.label]
+    table = [header]
+    for row in entry.rows:
+        found = rows.get(row.label)
+        if found is None and not all_rows:
+            continue
+        cells = [row.label]
+        for m in shown:
+            if m.name in published:
+                cells.append(m.shown(row.published.get(m.name)))
+            cells.append(figure(found["values"].get(m.name, []), m.shown) if found else "not run")
+        table.append(cells)
+    return table
+
+
+def _published(entry: Entry) -> list[list[str]]:
+    """What the paper prints, where nothing was measured."""
+    shown = [m for m in entry.metrics if any(m.name in row.published for row in entry.rows)]
+    rows = [
+        [row.label, *(m.shown(row.published.get(m.name)) for m in shown)]
+        for row in entry.rows
+        if row.published
+    ]
+    return [[entry.where, *(f"{m.label}, published" for m in shown)], *rows]
+
+
+def write(folder: Path, docs: Path) -> list[Path]:
+    """Make the page and its plots; returns their paths, the page first."""
+    if not docs.is_dir():
+        raise TacitError(f"{docs}: no such folder; run this in a checkout of Tacit, or name one with --docs")
+    pictures = docs / "results"
+    pictures.mkdir(exist_ok=True)
+    written = []
+    for entry in entries():
+        rows = measured(entry, folder)
+        for number, plot in enumerate(entry.plots):
+            if picture := draw(plot, entry, rows):
+                written.append(pictures / _picture(entry, number))
+                write_atomic(written[-1], picture)
+    for stale in set(pictures.glob("*.svg")) - set(written):
+        stale.unlink()
+    write_atomic(docs / "results.md", text(folder))
+    return [docs / "results.md", *written]
+
+
+def text(folder: Path) -> str:
+    """The page."""
+    parts = [_HEAD, _summary(folder)]
+    for title, papers in (("Papers 1 and 2", (1, 2)), ("Paper 5", (5,))):
+        parts.append(f"\n## {title}\n")
+        parts += [_part(entry, measured(entry, folder)) for entry in entries() if entry.paper in papers]
+    return "\n".join(parts)
+
+
+def _picture(entry: Entry, number: int) -> str:
+    return f"{entry.name}{f'-{number + 1}' if number else ''}.svg"
+
+
+def _summary(folder: Path) -> str:
+    """What was found of all claims, in one table."""
+    lines = [
+        "| experiment | claims found | contradicted | no clear difference | not run, or with too few seeds |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in entries():
+        found = [v.found for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
+        if found:
+            known = [str(found.count(kind) or "") for kind in (claims.SAME, claims.OTHER, claims.UNCLEAR)]
+            left = str(found.count(claims.OPEN) + found.count(claims.FEW) or "")
+            counts = " | ".join([*known, left])
+            lines.append(f"| [{entry.name}](#{entry.name}) | {counts} |")
+    return "\n".join(lines) + "\n"
+
+
+def _part(entry: Entry, rows: Rows) -> str:
+    """One entry: what it is, its table, its claims, its plots."""
+    papers = "papers 1 and 2" if entry.paper <= 2 and "/" in entry.where else f"paper {entry.paper}"
+    parts = [
+        f'<a id="{entry.name}"></a>\n### {entry.title}\n',
+        f"`{entry.name}`, {papers}, {entry.where}. {entry.about}\n",
+    ]
+    if not rows:
+        parts.append(f"**Not run.** In full it takes {entry.takes}.\n")
+    if rows:
+        parts.append(markdown(comparison(entry, rows, all_rows=True)) + "\n")
+        parts.append(_provenance(entry, rows) + "\n")
+    elif any(row.published for row in entry.rows):
+        parts.append(markdown(_published(entry)) + "\n")
+    if entry.note:
+        parts.append(entry.note + "\n")
+    verdicts = claims.check(entry, rows)
+    if verdicts and rows:
+        parts.append(_claims(verdicts) + "\n")
+    for number, plot in enumerate(entry.plots):
+        if drawn(plot, entry, rows):
+            about = f"{plot.ylabel} over {plot.xlabel}: {entry.title}"
+            parts.append(f"![{about}](results/{_picture(entry, number)})\n")
+    return "\n".join(parts)
+
+
+def _provenance(entry: Entry, rows: Rows) -> str:
+    machines = sorted({f"{row['machine']}, {row['date']}" for row in rows.values()})
+    seeds = sorted({len(row["seeds"]) for row in rows.values()})
+    seconds = sum(sum(row["seconds"]) for row in rows.values() if "from" not in row)
+    many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    took = f", in {seconds:.0f} s" if seconds < 120 else f", in {seconds / 60:.0f} minutes"
+    left = len(entry.rows) - len(rows)
+    rest = f"; {left} of {len(entry.rows)} rows not run (all take {entry.takes})" if left else ""
+    plural = "" if many == "1" else "s"
+    lent = Counter(row["from"][0] for row in rows.values() if "from" in row)
+    also = "".join(f" Runs shared with {name}: {n}." for name, n in lent.items())
+    where = f"{'; '.join(machines)}{took if seconds else ''}"
+    return f"Measured with {many} seed{plural} on {where}{rest}.{also} Configuration {entry.hash()}."
+
+
+def _claims(verdicts: Sequence[claims.Verdict]) -> str:
+    lines = ["| what the paper says | found | means | |", "|---|---|---|---|"]
+    for v in verdicts:
+        why = v.claim.why if v.found in (claims.OTHER, claims.UNCLEAR) else ""
+        says = f"{v.claim.says} (ours)" if v.claim.ours else v.claim.says
+        lines.append(f"| {says} | {v.found} | {v.figures} | {why} |")
+    return "\n".join(lines)
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown; a bar within a cell would end it."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
+
+
+def drawn(plot: Plot, entry: Entry, rows: Rows) -> dict[str, Any]:
+    """The lines of a plot by name: curves that rows left, or a metric over a setting."""
+    lines: dict[str, Any] = {}
+    if plot.curve:
+        for label in plot.rows or [row.label for row in entry.rows]:
+            for name in filter(None, (plot.curve, plot.also)):
+                kept = rows.get(label, {}).get("curves", {}).get(name)
+                if kept and any(kept):
+                    lines[label if name == plot.curve else f"{label}: {name}"] = _average(kept)
+        return lines
+    for row in entry.rows:
+        found = rows.get(row.label, {}).get("values", {}).get(plot.metric, [])
+        if (value := mean(found)) is not None:
+            x, y = lines.setdefault(str(row.settings.get(plot.by, "")), ([], []))
+            x.append(row.settings[plot.over])
+            y.append(value)
+    return lines
+
+
+def draw(plot: Plot, entry: Entry, rows: Rows) -> str:
+    """A plot as SVG; "" where nothing of it was measured."""
+    from tacit.runs import plots
+
+    lines = drawn(plot, entry, rows)
+    if not lines:
+        return ""
+    levels = {name: y[0] for name, (x, y) in lines.items() if list(x) == [0]}  # it has no rounds: an n-gram
+    moving = {name: line for name, line in lines.items() if name not in levels}
+    return plots.curves(moving, plot.ylabel, levels, plot.log, plot.xlabel, plot.percent)
+
+
+def _average(curves: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
+    """The mean of the seeds' curves as far as all of them go; between points they are straight lines.
+
+    >>> _average([{"x": [0, 2, 4], "y": [0.0, 2.0, 8.0]}, {"x": [0, 1, 3], "y": [1.0, 3.0, 3.0]}])
+    ([0, 1, 2, 3], [0.5, 2.0, 2.5, 4.0])
+    """
+    some = [c for c in curves if c and len(c["x"])]
+    last = min(max(c["x"]) for c in some)
+    x = sorted({at for c in some for at in c["x"] if at <= last})
+    return x, np.mean([np.interp(x, c["x"], c["y"]) for c in some], axis=0).tolist()

@@ -1,0 +1,232 @@
+"""Several processes, on one host or many, that train as one: a job of `jax.distributed`.
+
+The processes meet at an address of process 0 and from then on run the same compiled programs in step. Process 0
+is the first: it alone reads and writes the run directory and tells the others what they need of it, so that
+nothing but the corpus need be on every host. A process that fails tells the others why, and all of them end:
+one that waits in a sum for somebody who is gone would wait forever.
+
+Without a coordinator nothing here does anything: a lone process is a job of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
+from jax._src import distributed  # the job's store of keys has no public name
+from jax.experimental import multihost_utils
+
+from tacit.base.errors import TacitError
+
+_WAIT = 60  # seconds for all to meet, unless told
+_LOOK = 0.5  # seconds between looks for a failure
+_LAST = 600  # seconds that the others wait for process 0 to write its last files
+_FAILED = "tacit: failed"  # the key under which the first process to fail says why
+_CARRIERS = ("Gloo", "NCCL", "RCCL", "coordination service")  # who complain when a process is gone
+_joined, _left, _ending = threading.Event(), threading.Event(), threading.Lock()
+_ADVICE = (
+    "start all with the same --coordinator and --processes, each with its own --process; --wait waits longer"
+)
+
+
+def join(
+    coordinator: str | None, processes: int | None = None, process: int | None = None, wait: int | None = None
+) -> None:
+    """Make this process number `process` of a job that meets at `coordinator` ("host:port" of process 0).
+
+    "auto" asks the cluster (SLURM, Open MPI and what else JAX knows). Must come before any computation.
+    """
+    where = _address(coordinator, processes, process, wait)
+    if where is None:
+        return
+    wait = wait or _WAIT
+    jax.config.update("jax_enable_preemption_service", False)  # it would swallow SIGTERM
+    late = threading.Timer(wait, _too_late, [wait])  # before JAX's own time-out, which ends in a stack of C++
+    late.daemon = True
+    late.start()
+    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python does not hear Ctrl-C while JAX waits
+    try:
+        jax.distributed.initialize(**where, initialization_timeout=wait + 60)
+    except (RuntimeError, ValueError) as error:
+        if coordinator == "auto" and isinstance(error, ValueError):
+            raise TacitError(
+                "--coordinator auto finds no cluster here (SLURM, Open MPI, …); give --coordinator HOST:PORT, "
+                "--processes and --process"
+            ) from None
+        raise TacitError(f"the job cannot be joined: {error}; {_ADVICE}") from None
+    finally:
+        late.cancel()
+        signal.signal(signal.SIGINT, heard)
+    _joined.set()
+    if jax.default_backend() == "cpu":
+        _hush_gloo()
+    if jax.local_device_count() * jax.process_count() != jax.device_count():
+        raise TacitError(
+            f"the processes of a job need as many devices each; process {jax.process_index()} has "
+            f"{jax.local_device_count()} of {jax.device_count()} (see CUDA_VISIBLE_DEVICES, JAX_NUM_CPU_DEVICES)"
+        )
+    threading.Thread(target=_watch, daemon=True).start()
+
+
+def _address(
+    coordinator: str | None, processes: int | None, process: int | None, wait: int | None
+) -> dict[str, Any] | None:
+    """What JAX is to be told, or nothing for a process alone; options that do not go together are refused."""
+    given = {"--processes": processes, "--process": process, "--wait": wait}
+    some = [name for name, value in given.items() if value is not None]
+    if coordinator is None:
+        if some:
+            raise TacitError(
+                f"{some[0]} goes with --coordinator HOST:PORT, an address of process 0; give both"
+            )
+        return None
+    if wait is not None and wait < 1:
+        raise TacitError(f"--wait {wait}: give at least one second")
+    if coordinator == "auto":
+        if processes is not None or process is not None:
+            raise TacitError(f"--coordinator auto asks the cluster; leave out {some[0]}, or give HOST:PORT")
+        return {}
+    if processes is None or process is None:
+        missing = "--processes" if processes is None else "--process"
+        raise TacitError(f"--coordinator {coordinator} also needs {missing} (or let a cluster say it: auto)")
+    if processes < 1:
+        raise TacitError(f"--processes {processes}: a job has at least one")
+    if not 0 <= process < processes:
+        raise TacitError(
+            f"--process {process} is out of range; {processes} processes are 0 to {processes - 1}"
+        )
+    host, _, port = coordinator.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise TacitError(f"--coordinator {coordinator} is not HOST:PORT, such as 10.0.0.1:1234")
+    try:
+        socket.getaddrinfo(host.strip("[]"), int(port))
+        if process == 0:  # JAX would share a port that is taken, or print more than a line
+            socket.create_server(("", int(port))).close()
+    except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+        reason = str(getattr(error, "strerror", "no name of a host")).partition(" (")[0]
+        raise TacitError(f"--coordinator {coordinator}: {reason}; choose another") from None
+    return {
+        "coordinator_address": coordinator,
+        "num_processes": processes,
+        "process_id": process,
+        "cluster_detection_method": "deactivate",  # inside SLURM it would take all devices but one away
+    }
+
+
+def _hush_gloo() -> None:
+    """Gloo, which carries sums between CPUs, greets on standard output; let only Python write there."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout = os.fdopen(own, "w", buffering=1, encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+
+
+def together() -> bool:
+    """Whether there are other processes."""
+    return jax.process_count() > 1
+
+
+def first() -> bool:
+    """Whether this is the process that writes and prints."""
+    return jax.process_index() == 0
+
+
+def from_first(tree: Any) -> Any:
+    """The first process's arrays, in every process; the others give arrays of the same shapes and types."""
+    if not together():
+        return tree
+    # as bytes: the broadcast adds zeros, which would make −0.0 of a float a +0.0
+    plain = jax.tree.map(lambda a: np.asarray(a, order="C"), tree)
+    sent = jax.tree.map(lambda a: a.reshape(-1).view(np.uint8), plain)
+    told = multihost_utils.broadcast_one_to_all(sent)
+    return jax.tree.map(lambda a, b: np.array(b).view(a.dtype).reshape(a.shape), plain, told)
+
+
+def least(value: int) -> int:
+    """The smallest of the processes' values."""
+    return int(np.min(multihost_utils.process_allgather(np.int32(value)))) if together() else value
+
+
+def agree(facts: Mapping[str, bytes]) -> None:
+    """Refuse a process that was given something else than the first."""
+    if not together():
+        return
+    mine = {name: np.frombuffer(hashlib.sha256(fact).digest(), np.uint8) for name, fact in facts.items()}
+    theirs = from_first(mine)
+    for name, digest in mine.items():
+        if not np.array_equal(digest, theirs[name]):
+            raise TacitError(
+                f"process {jax.process_index()} has other {name} than process 0; give all processes of a job the same"
+            )
+
+
+def leave() -> None:
+    """The end of a good run: stay until all are done, so that a failure of the last one is still told."""
+    if _joined.is_set() and not _left.is_set():
+        _store().wait_at_barrier("tacit: done", 1000 * _LAST)
+        _left.set()
+
+
+def fail(message: str) -> None:
+    """End this process and tell the others why; does nothing where there are none."""
+    if not _joined.is_set() or _left.is_set():
+        return
+    if any(name in message for name in _CARRIERS):  # a sum to which somebody did not come
+        message = "another process of the job is gone or out of reach; start all of them again with --resume"
+    if other := _failure():
+        message = other
+    else:
+        with contextlib.suppress(Exception):  # told by another in this moment, or nobody there to be told
+            _store().key_value_set(_FAILED, f"process {jax.process_index()} of the job failed: {message}")
+    _end(message)
+
+
+def _store() -> Any:
+    """The keys that all processes of the job see."""
+    return distributed.global_state.client
+
+
+def _failure() -> str | None:
+    """What the first process to fail said."""
+    try:
+        return _store().key_value_try_get(_FAILED)
+    except Exception:  # nobody has said anything, or the job is over
+        return None
+
+
+def _watch() -> None:
+    while not _left.wait(_LOOK):
+        if said := _failure():
+            _end(said)
+
+
+def _end(line: str) -> NoReturn:
+    """Say one line and end at once: an ordinary exit would wait for the others, who wait for this one."""
+    if not _ending.acquire(blocking=False):
+        threading.Event().wait()  # another thread is at it
+    _say(line)
+    with contextlib.suppress(Exception):
+        _store().wait_at_barrier("tacit: ended", 5000)
+        if first():  # it keeps the store of keys: it goes last
+            time.sleep(_LOOK)
+    os._exit(2)
+
+
+def _too_late(wait: int) -> NoReturn:
+    _say(f"not all processes of the job met within {wait} s; {_ADVICE}")
+    os._exit(2)
+
+
+def _say(line: str) -> None:
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # which a progress bar hides
+    print(f"{cursor}tacit: {' '.join(line.split())}", file=sys.stderr, flush=True)

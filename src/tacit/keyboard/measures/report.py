@@ -1,0 +1,237 @@
+"""What `tacit evaluate --keyboard` does: a model measured as somebody who types would feel it.
+
+Definitions: tacit.keyboard.measures.typing. People type on the run's held-out part, or on a corpus that is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tacit import runs
+from tacit.base.errors import TacitError
+from tacit.base.progress import Watch, nobody
+from tacit.keyboard import suggestions
+from tacit.keyboard.measures import accuracy, models, typing
+from tacit.keyboard.measures.models import Judged
+from tacit.keyboard.measures.typing import Sums
+from tacit.keyboard.suggestions import Suggester
+from tacit.lm import files
+from tacit.lm.network8 import reader
+from tacit.lm.networks import of_run
+from tacit.ngram.compact import reader as compact
+from tacit.text import typed as text
+from tacit.text.catalogue import same_corpus
+from tacit.text.prepare import TextConfig
+from tacit.text.typed import Typed, Words
+from tacit.text.typists import TypistsConfig
+
+_ASKED = 500  # places of the text at which a suggestion is timed
+_HANDS = 1 << 20  # people in one measurement, at most
+
+
+class KeyboardOptions(NamedTuple):
+    """How much is typed."""
+
+    people: int = 0  # 0: all
+    messages: int = 50  # of each, spread over all of theirs; 0: all
+    noisy: int = 1000  # words that are tapped and glided; 0: none
+    seed: int = 0  # of the noise
+
+
+class Subject(NamedTuple):
+    """A model, its suggestions, and whose text it is measured on."""
+
+    judged: Judged
+    suggester: Suggester
+    config: TextConfig
+    typists: TypistsConfig
+    seed: int | None  # of the run; none for a corpus
+    runtime: str  # what suggestions come from
+
+
+def measure(
+    path: Path,
+    corpus: str | None = None,
+    options: KeyboardOptions = KeyboardOptions(),  # noqa: B008
+    data: Path | None = None,
+    watch: Watch = nobody,
+    held_out: Path | None = None,
+) -> dict[str, Any]:
+    """All measures of a run directory, an 8-bit network, or an n-gram file.
+
+    People of `corpus` type, or those that were held out of a run: of the model's own, or of `held_out`.
+    """
+    about = _subject(path, corpus, held_out, data)
+    typed = text.read(about.config, about.typists, about.seed, options.people, options.messages, data, watch)
+    flat = [message for said in typed.messages for message in said]
+
+    def scored() -> Any:
+        for done, one in enumerate(about.judged.score(flat), start=1):
+            yield one
+            watch("typing", done / len(flat))
+
+    sums = typing.count(typing.bar(about.judged.words.words), flat, scored())
+    decoded = _noisy(about.suggester, typed, options, watch) if options.noisy else None
+    part = "" if about.seed is None else ", held out"
+    return {
+        "text": f"{about.config.corpus}{part}",
+        **typing.summarise(sums, typed, decoded.sums if decoded else None),
+        "latency_ms": {
+            **_latency(about.suggester, flat, watch),
+            **(decoded.latency if decoded else {}),
+        },
+        "runtime": about.runtime,
+        "model_bytes": about.judged.bytes,
+        "simulated": {
+            "typist": "types without a mistake and taps a word as soon as it is one of three",
+            "look": typing.LOOK,
+            "slots": typing.SLOTS,
+            "noise_seed": options.seed,
+        },
+    }
+
+
+def _subject(path: Path, corpus: str | None, held_out: Path | None, data: Path | None) -> Subject:
+    if corpus is not None and held_out is not None:
+        raise TacitError("--corpus and --held-out both say whose text is typed; give one of them")
+    judged, asked, case, runtime = _model(path)
+    whose = held_out or (path if path.is_dir() else None)
+    if whose is None:
+        if corpus is None:
+            raise TacitError(
+                f"{path} is a file, which has no held-out text of its own; give --corpus, or --held-out RUN"
+            )
+        return Subject(judged, asked, TextConfig(corpus=corpus, case=case), TypistsConfig(), None, runtime)
+    run = runs.read_config(whose)
+    config = dataclasses.replace(run.text, case=case)
+    if corpus is None or same_corpus(corpus, config.corpus, data):
+        return Subject(judged, asked, config, run.typists, run.seed, runtime)
+    config = config.of(corpus)
+    return Subject(judged, asked, config, run.typists, None, runtime)
+
+
+def _model(path: Path) -> tuple[Judged, Suggester, Literal["lower", "keep"], str]:
+    """A model, its suggestions, whether it reads capitals, and what its suggestions come from."""
+    if not files.is_model_file(path):
+        run = runs.load(path)
+        if run.spelling is not None:
+            raise TacitError(
+                f"{path} is over word-pieces, and --keyboard needs whole words; distil it (`tacit distill`) and "
+                "give its model.tacit"
+            )
+        judged = models.of_run(run, path / runs.BEST)
+        return judged, suggestions.over(of_run(run), capitals=False), run.config.text.case, "network, JAX"
+    asked = suggestions.open(path, capitals=False)
+    if reader.is_network8(path):
+        stored = reader.open(path)
+        return models.of_network8(stored), asked, stored.facts["case"], "8-bit network, numpy"
+    small = compact.open(path) if files.is_compact(path) else None
+    words, model = small.to_automaton() if small else files.read(path)
+    judged = models.of_automaton(words, model, small, path.stat().st_size)
+    runtime = "compact n-gram file" if small else "n-gram automaton in memory"
+    case: Literal["lower", "keep"] = "keep" if words.cased else "lower"
+    return judged, asked, case, runtime
+
+
+class _Decoded(NamedTuple):
+    sums: Sums  # [people]
+    latency: dict[str, dict[str, float]]
+
+
+def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, watch: Watch) -> _Decoded:
+    """Words that were tapped and glided, and how many of them were found, of each person."""
+    each = math.ceil(options.noisy / len(typed.names))  # words: as many of everybody
+    sums: Sums = {}
+    seconds: dict[str, list[float]] = {way: [] for way in typing.WAYS}
+    for k, said in enumerate(typed.messages):
+        hand = options.seed * _HANDS + k  # everybody has their own
+        for way, found in (
+            ("tapped", accuracy.tap_accuracy(suggester, [said], seed=hand, limit=each)),
+            ("glided", accuracy.glide_accuracy(suggester, [said], seed=hand, limit=each)),
+        ):
+            right = {way: found.known, f"{way}_alone": found.spatial, f"{way}_model": found.decoded}
+            for name, value in right.items():
+                sums.setdefault(name, np.zeros(len(typed.names)))[k] = (found.known & value).sum()
+            seconds[way] += found.seconds.tolist()
+        watch("decoding noisy taps and glides", (k + 1) / len(typed.names))
+    latency = {way: _percentiles(times) for way, times in seconds.items()}
+    return _Decoded(sums, latency)
+
+
+def _latency(suggester: Suggester, messages: list[Words], watch: Watch) -> dict[str, dict[str, float]]:
+    """How long three suggestions take: the next word, and completions of its first letter.
+
+    Asked as a keyboard does, word after word and then a letter, in messages spread over the text. They are typed twice
+    and timed the second time, when everything that is made once is there.
+    """
+    mean = sum(map(len, messages)) / len(messages)
+    chosen = [messages[i] for i in text.spread(len(messages), math.ceil(_ASKED / mean))]
+    seconds: dict[str, list[float]] = {"next_word": [], "completion": []}
+    for repeat in range(2):
+        for done, words in enumerate(chosen, start=1):
+            for i, word in enumerate(words):
+                for name, prefix in (("next_word", ""), ("completion", word[:1])):
+                    began = time.perf_counter()
+                    suggester.complete(words[:i], prefix)
+                    if repeat:
+                        seconds[name].append(time.perf_counter() - began)
+            watch("timing suggestions", (done / len(chosen) + repeat) / 2)
+    return {name: _percentiles(found) for name, found in seconds.items()}
+
+
+def _percentiles(seconds: list[float]) -> dict[str, float]:
+    """Milliseconds."""
+    if not seconds:
+        return {}
+    return {f"p{q}": round(1e3 * float(np.percentile(seconds, q)), 4) for q in (50, 95, 99)}
+
+
+_NAMES = {
+    "top1": "top-1 recall",
+    "top3": "top-3 recall",
+    "keystroke_savings": "keystroke savings",
+    "oov": "out of vocabulary",
+    "impression_top1": "impressions, top-1 (simulated)",
+    "impression_top3": "impressions, top-3 (simulated)",
+    "click_through": "click-through (simulated)",
+    "tapped_alone": "taps, keys alone (simulated)",
+    "tapped_model": "taps, with model (simulated)",
+    "glided_alone": "glides, keys alone (simulated)",
+    "glided_model": "glides, with model (simulated)",
+}
+
+
+def table(found: dict[str, Any]) -> list[list[str]]:
+    """The measures as rows of a table: everybody, the interval, and how they are spread over typists."""
+    rows = [["", "everybody", "95 %", "p10", "p50", "p90"]]
+    for name, label in _NAMES.items():
+        if name not in found:
+            continue
+        half, spread = found["ci95"][name], found["by_person"][name]
+        shown = f"±{half:.2%}" if math.isfinite(half) else ""
+        rows.append(
+            [label, f"{found[name]:.2%}", shown, *(f"{spread[q]:.2%}" for q in ("p10", "p50", "p90"))]
+        )
+    return rows
+
+
+def facts(found: dict[str, Any]) -> list[str]:
+    """What stands below the table."""
+    said = {"next_word": "next word", "completion": "completion", "tapped": "taps", "glided": "glide"}
+    times = [
+        f"  {said[name]}: {p['p50']:.2f} / {p['p95']:.2f} / {p['p99']:.2f}"
+        for name, p in found["latency_ms"].items()
+        if p
+    ]
+    return [
+        f"{found['text']}: {found['people']:,} people, {found['messages']:,} messages, {found['words']:,} words, "
+        f"{found['characters']:,} characters typed with {found['keys']:,} keys",
+        f"model: {found['model_bytes']:,} bytes ({found['runtime']}); milliseconds, p50 / p95 / p99:",
+        *times,
+    ]

@@ -1,0 +1,84 @@
+"""What `tacit export` does: the network of a run as an 8-bit file, and what that costs, measured."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit import runs
+from tacit.base.errors import TacitError
+from tacit.base.files import check_file
+from tacit.base.progress import Watch, nobody
+from tacit.federated.evaluation import scorer
+from tacit.lm.network8 import forward, reader, writer
+from tacit.models import count_parameters
+from tacit.scoring.scores import summary
+from tacit.text import typed as measures_text
+from tacit.text.packed import pack
+from tacit.text.vocabulary import BOS, SPECIALS
+
+_MESSAGES = 50  # of each person
+_TIMED = 300  # words
+
+
+def carry_out(
+    path: Path, out: Path, people: int = 20, data: Path | None = None, watch: Watch = nobody
+) -> dict[str, Any]:
+    """Write the file, and measure both networks on some held-out people (0: do not)."""
+    run = runs.load(path)
+    if run.spelling is not None:
+        raise TacitError(
+            f"{path} is over word-pieces, which an 8-bit file does not hold; export a run over words, or use "
+            "`tacit distill`"
+        )
+    if out.is_dir():
+        raise TacitError(f"--out {out} is a directory; give the name of a file")
+    check_file(out, ".tacit")
+    config = run.config
+    typed = None
+    if people:  # before anything is written: the corpus may be gone
+        typed = measures_text.read(config.text, config.typists, config.seed, people, _MESSAGES, data, watch)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    writer.write(
+        out,
+        run.vocabulary,
+        config.model,
+        run.params,
+        name=config.name,
+        source=f"{config.training.mode} training, {config.training.rounds} rounds",
+        case=config.text.case,
+        max_words=config.text.max_words,
+    )
+    stored = reader.open(out)
+    found: dict[str, Any] = {
+        "file": str(out),
+        "bytes": stored.size,
+        "parameters": count_parameters(run.params),
+        "latency_ms": latency(stored),
+    }
+    if typed is not None:
+        small, params = writer.as_model(stored)
+        found["models"] = {}
+        for name, words, model, weights in (
+            ("network", run.vocabulary, run.model, run.params),
+            ("8 bits", stored.vocabulary, small, params),
+        ):
+            text = pack([[words.encode(m) for m in said] for said in typed.messages], typed.names)
+            found["models"][name] = summary(scorer(model)(weights, text), text)
+    return found
+
+
+def latency(stored: reader.Network8, words: int = _TIMED) -> dict[str, float]:
+    """Milliseconds for one word further and its three suggestions, at the pace of somebody who types on."""
+    ids = np.random.default_rng(0).integers(len(SPECIALS), len(stored.words), words + 1)
+    state = forward.step(stored, None, np.array([BOS]))
+    times = []
+    for i in ids:
+        began = time.perf_counter()
+        state = forward.step(stored, state, np.array([i]))
+        forward.best(forward.log_probs(stored, state)[0])
+        times.append(1e3 * (time.perf_counter() - began))
+    return {f"p{q}": float(np.percentile(times[1:], q)) for q in (50, 95, 99)}  # the first maps the file

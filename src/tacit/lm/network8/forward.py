@@ -1,0 +1,143 @@
+"""What an 8-bit network would say next: its recurrence in numpy, and the likeliest words.
+
+The formulas are those of tacit.models.gru and tacit.models.lstm, which a test compares with these. Weights are
+8-bit, states and sums are float32. Whoever types on keeps the `State`: a word costs one step and one product with
+the output, a letter of the next word only a look at the scores of the words that begin so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.base.errors import TacitError
+from tacit.lm.network8.reader import Architecture, Floats, Matrix, Network8, times
+from tacit.text.vocabulary import BOS, SPECIALS
+
+_EPSILON = np.float32(1e-5)  # of the layer normalisation
+
+
+class State(NamedTuple):
+    """What a network remembers after some words of n messages."""
+
+    layers: tuple[tuple[Floats, ...], ...]  # of each layer: h [n, H], or r [n, E] and c [n, H]
+    features: Floats  # [n, size], what the next word is scored by
+
+
+def step(model: Network8, state: State | None, ids: NDArray[np.integer]) -> State:
+    """One word further in n messages, ids [n]; None is the state before any word. `<s>` forgets the state."""
+    a, n = model.architecture, len(ids)
+    embedding = model.matrices["embedding"]
+    x = embedding.codes[ids].astype(np.float32) * embedding.scale[ids, None]
+    if state is None:
+        sizes = (a.hidden,) if a.kind == "gru" else (a.embedding, a.hidden)
+        layers = tuple(tuple(np.zeros((n, s), np.float32) for s in sizes) for _ in range(a.layers))
+    else:
+        keep = (ids != BOS).astype(np.float32)[:, None]
+        layers = tuple(tuple(part * keep for part in layer) for layer in state.layers)
+    after = []
+    for depth, before in enumerate(layers):
+        at = f"{a.kind}{depth}"
+        now = _lstm(model, at, before, x) if a.kind == "lstm" else _gru(model, at, before, x)
+        after.append(now)
+        x = x + now[0] if a.residual and depth else now[0]
+    return State(tuple(after), x)
+
+
+def _gru(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tuple[Floats, ...]:
+    (h,), m, v = before, model.matrices, model.vectors
+    if model.architecture.variant == "printed":
+        both = np.concatenate([h, x], axis=1)
+        z, r = _sigmoid(times(m[f"{at}/update"], both)), _sigmoid(times(m[f"{at}/reset"], both))
+        new = np.tanh(times(m[f"{at}/candidate"], np.concatenate([r * h, x], axis=1)))
+        return ((1 - z) * h + z * new,)
+    a_r, a_z, a_n = np.split(times(m[f"{at}/input"], x) + v[f"{at}/input_bias"], 3, axis=1)
+    b_r, b_z, b_n = np.split(times(m[f"{at}/recurrent"], h) + v[f"{at}/recurrent_bias"], 3, axis=1)
+    z = _sigmoid(a_z + b_z)
+    return ((1 - z) * np.tanh(a_n + _sigmoid(a_r + b_r) * b_n) + z * h,)
+
+
+def _lstm(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tuple[Floats, ...]:
+    (r, c), a, v = before, model.architecture, model.vectors
+    gates = _grouped(model.matrices[f"{at}/input"], x, a)  # [n, gates, H]
+    gates = gates + _grouped(model.matrices[f"{at}/recurrent"], r, a)
+    if f"{at}/bias" in v:
+        gates += v[f"{at}/bias"].reshape(a.gates, a.hidden)
+    if a.layer_norm:
+        gain, shift = (v[f"{at}/gate_{name}"].reshape(a.gates, a.hidden) for name in ("gain", "shift"))
+        gates = _normalise(gates, gain, shift)
+    i, o, g = _sigmoid(gates[:, 0]), _sigmoid(gates[:, 1]), np.tanh(gates[:, 2])
+    c = (1 - i if a.coupled else _sigmoid(gates[:, 3] + 1)) * c + i * g
+    normal = _normalise(c, v[f"{at}/cell_gain"], v[f"{at}/cell_shift"]) if a.layer_norm else c
+    return times(model.matrices[f"{at}/projection"], o * np.tanh(normal)), c
+
+
+def _grouped(matrix: Matrix, x: Floats, a: Architecture) -> Floats:
+    """A product in groups that do not see one another, [n, gates, H]."""
+    n, rows = len(x), a.gates * a.hidden // a.groups
+    parts = [
+        times(Matrix(matrix.codes[k * rows : (k + 1) * rows], matrix.scale[k * rows : (k + 1) * rows]), some)
+        for k, some in enumerate(np.split(x, a.groups, axis=1))
+    ]
+    return np.concatenate([p.reshape(n, a.gates, a.hidden // a.groups) for p in parts], axis=2)
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1))  # never overflows
+
+
+def _normalise(x: Floats, gain: Floats, shift: Floats) -> Floats:
+    away = x - x.mean(-1, keepdims=True)
+    return away / np.sqrt(np.square(away).mean(-1, keepdims=True) + _EPSILON) * gain + shift
+
+
+def log_probs(model: Network8, state: State) -> Floats:
+    """log p of every word after each of n messages, [n, V]."""
+    output = model.matrices["embedding" if model.architecture.tied else "output"]
+    scores = times(output, state.features) + model.vectors["output_bias"]
+    scores -= scores.max(1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(1, keepdims=True))
+
+
+def state_after(model: Network8, words: Sequence[str]) -> State:
+    """The state after the first words of a message; of a long one, after the last words of it."""
+    recent = words[max(0, len(words) - model.longest) :]
+    state = step(model, None, np.array([BOS]))
+    for word in recent:
+        state = step(model, state, np.array([model.id(word)]))
+    return state
+
+
+def best(
+    log_p: NDArray[np.floating], k: int = 3, first: int = len(SPECIALS), last: int | None = None
+) -> list[tuple[int, float]]:
+    """The k likeliest words with ids from `first` to `last` − 1, of one row of `log_probs`, and their log p.
+
+    >>> best(np.array([0, 0, 0, -3, -1, -2], np.float32), k=2)
+    [(4, -1.0), (5, -2.0)]
+    """
+    if k < 1:
+        raise TacitError(f"k is {k}; ask for at least 1 word")
+    some = log_p[first:last]
+    if len(some) > k:
+        least = np.partition(some, len(some) - k)[len(some) - k]
+        at = np.flatnonzero(some >= least)
+    else:
+        at = np.arange(len(some))
+    order = at[np.argsort(-some[at], kind="stable")[:k]]
+    return [(first + int(i), float(some[i])) for i in order]
+
+
+def next_words(model: Network8, context: Sequence[str], k: int = 3) -> list[tuple[str, float]]:
+    """The k likeliest words after the first words of a message, with their probabilities; ties by lower id."""
+    return complete(model, context, "", k)
+
+
+def complete(model: Network8, context: Sequence[str], prefix: str, k: int = 3) -> list[tuple[str, float]]:
+    """The k likeliest words that begin with what is typed, the typed word itself among them if it is one."""
+    log_p = log_probs(model, state_after(model, context))[0]
+    first, last = model.starting(prefix) if prefix else (len(SPECIALS), len(model.words))
+    return [(model.words[i], float(np.exp(p))) for i, p in best(log_p, k, first, last)]

@@ -1,0 +1,130 @@
+"""A model's weights as one byte each.
+
+Every order has its own table of values for its probabilities (natural logs, codes 1 … 255; 0 is no probability at
+all) and another for its backoff weights (256 codes). Where an order has no more different values than codes, the
+table holds them all and nothing is lost but float32 rounding. Otherwise the values are cut into bins whose density
+is the cube root of the values' own, which for fine bins makes the mean square error smallest (Panter & Dite 1951),
+and a bin's value is the mean of what fell into it. A value counts by how often it is used as well as by its being
+there: the few likely words are half of what a keyboard is asked, and one backoff weight, that of `<s>`, is used in
+every message. A quarter of the bins goes by e^{value/3} instead, since an error in a great weight, rare as it may be,
+is what shifts sums.
+
+What rounding does to a state's sum the backoff weight undoes: the unigrams are scaled to one, and from the short
+histories to the long ones w[φ] is made anew from the rounded probabilities, and rounded in turn. Only where hardly
+anything is left to the failure arc can a sum stay off by more than that last rounding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.base.arrays import Floats
+from tacit.ngram.automaton import Automaton, log_probs
+from tacit.ngram.validity import shares
+from tacit.text.vocabulary import EOS
+
+Bytes = NDArray[np.uint8]
+
+_FINE = 1 << 12  # cells of the histogram that the bins are cut from
+_GREAT = 0.25  # of the bins go where weights are great, however few are there
+_UTMOST = 50.0  # logs beyond are not told apart, lest one of them makes all cells wide
+_TRUST = 2.0  # a backoff weight changes by no more than this factor, up or down, for each sum it is made from
+
+
+class Quantised(NamedTuple):
+    """Codes of a model's weights and the tables that give their values; item n − 1 is for order n."""
+
+    p: Bytes  # [arcs]
+    backoff: Bytes  # [states] 0 at the root
+    p_tables: tuple[NDArray[np.float32], ...]  # [256] each; −inf at 0 and where no code is used
+    backoff_tables: tuple[NDArray[np.float32], ...]  # [256] each, of histories of n words
+
+
+def quantise(model: Automaton) -> Quantised:
+    """One byte for each weight of an n-gram automaton."""
+    shape = model.topology
+    order = int(shape.depth.max()) + 1
+    level = shape.depth[shape.owners]  # [arcs]
+    codes, rounded = np.zeros(len(level), np.uint8), np.full(len(level), -np.inf)
+    p_tables, backoff_tables, use = [], [], _use(model)
+    for d in range(order):
+        mine = np.flatnonzero((level == d) & np.isfinite(model.log_p))
+        p = np.exp(model.log_p[mine])
+        table, code = _bins(model.log_p[mine], _counts(use[shape.owners[mine]] * p), 255)
+        if d == 0:  # the unigrams go on summing to one
+            scale = np.log(p.sum() / np.exp(table.astype(np.float64)[code]).sum())
+            table = (table + scale).astype(np.float32)
+        codes[mine], rounded[mine] = code + 1, table[code]
+        p_tables.append(_padded(np.concatenate([[-np.inf], table])))
+
+    exact_own, exact_left = shares(model)
+    own, left = shares(Automaton(shape, rounded, model.log_backoff))
+    exact_rest, rest = exact_left, left  # become r(q), see validity.py
+    backoff, values = np.zeros(len(shape), np.uint8), np.zeros(len(shape))
+    for d in range(1, order):
+        here = np.flatnonzero(shape.depth == d)
+        back = shape.backoff[here]
+        if d > 1:
+            exact_rest[here] += np.exp(model.log_backoff[back]) * exact_rest[back]
+            rest[here] += np.exp(values[back]) * rest[back]
+        change = _ratio(1 - own[here], 1 - exact_own[here]) / _ratio(rest[here], exact_rest[here])
+        wanted = model.log_backoff[here] + np.log(change)
+        table, code = _bins(wanted, _counts(use[here]), 256)
+        backoff[here], values[here] = code, table[code]
+        backoff_tables.append(_padded(table))
+    return Quantised(codes, backoff, tuple(p_tables), tuple(backoff_tables))
+
+
+def _use(model: Automaton) -> Floats:
+    """About how often each state is come to, [states]: as likely as its history; `<s>` as often as `</s>`."""
+    shape = model.topology
+    use, depth = np.ones(len(shape)), shape.depth
+    grows = np.flatnonzero((shape.targets >= 0) & (depth[shape.targets] > depth[shape.owners]))
+    if depth[shape.initial]:
+        use[shape.initial] = np.exp(log_probs(model, shape.backoff[[shape.initial]], np.array([EOS])))[0]
+    for d in range(int(depth.max())):
+        arcs = grows[depth[shape.owners[grows]] == d]
+        use[shape.targets[arcs]] = use[shape.owners[arcs]] * np.exp(model.log_p[arcs])
+    return use
+
+
+def _counts(use: Floats) -> Floats:
+    """What a value counts: its share of the uses, and as much again shared by all alike."""
+    return use / max(use.sum(), 1e-300) + 1 / max(1, len(use))
+
+
+def _ratio(now: Floats, before: Floats) -> Floats:
+    """now / before, as far as it can be trusted: 1 where there was next to nothing, never far from 1."""
+    return np.clip(np.where(before > 1e-9, now / np.maximum(before, 1e-9), 1.0), 1 / _TRUST, _TRUST)
+
+
+def _padded(table: np.ndarray) -> NDArray[np.float32]:
+    return np.concatenate([table, np.full(256 - len(table), -np.inf)]).astype(np.float32)
+
+
+def _bins(values: Floats, weights: Floats, most: int) -> tuple[NDArray[np.float32], Bytes]:
+    """At most `most` ascending values and, for each given value, which of them stands for it.
+
+    >>> table, code = _bins(np.array([-1.0, -3.0, -1.0]), np.ones(3), 2)
+    >>> table.tolist(), code.tolist()
+    ([-3.0, -1.0], [1, 0, 1])
+    """
+    values = np.clip(values, -_UTMOST, _UTMOST)
+    exact, code = np.unique(values.astype(np.float32), return_inverse=True)
+    if len(exact) <= most:
+        return exact, code.astype(np.uint8)
+    mass, cells = np.histogram(values, _FINE, weights=weights)
+    dense, great = np.cbrt(mass), np.exp(np.minimum(cells[1:], 1.0) / 3)
+    share = (1 - _GREAT) * dense / dense.sum() + _GREAT * great / great.sum()
+    reach = np.concatenate([[0.0], np.cumsum(share)])
+    edges = np.interp(np.linspace(0, reach[-1], most + 1)[1:-1], reach, cells)
+    bins = np.searchsorted(edges, values, side="right")
+    total = np.bincount(bins, weights, minlength=most)
+    mean = np.bincount(bins, weights * values, minlength=most) / np.where(total > 0, total, 1)
+    used, place = np.unique(mean[total > 0].astype(np.float32), return_inverse=True)
+    to = np.zeros(most, np.uint8)
+    to[total > 0] = place
+    return used, to[bins]

@@ -1,0 +1,113 @@
+"""The likeliest next words, and completions of a typed prefix, from a compact file.
+
+Labels are nested: every word that follows a long history follows the shorter ones too. So the candidates are, from
+the longest known history down, the best k of its words that no longer history has; the unigrams come last. Codes
+rise with probability, hence a best word is the first greatest byte of a slice: no byte needs to be decoded, and ties
+go to the lower id. A prefix is a range of ids, so of every slice only that range is looked at. Without a prefix the
+unigrams would be all there are: then the best few thousand of them are kept in order, and unless all of those follow
+the history (only then are all unigrams looked at) the first k that do not are what is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.base.errors import TacitError
+from tacit.ngram.compact.reader import FAVOURITES, Compact, State
+from tacit.text.vocabulary import SPECIALS
+
+_FIRST = 64  # favourites looked at before the others
+
+
+def next_words(model: Compact, context: Sequence[str], k: int = 3) -> list[tuple[str, float]]:
+    """The k likeliest words after the first words of a message, with their probabilities; ties by lower id.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tacit.ngram import automaton, kneser_ney
+    >>> from tacit.ngram.compact import reader as compact, writer as compact_writer
+    >>> from tacit.text.vocabulary import Vocabulary
+    >>> words = Vocabulary((*SPECIALS, "new", "york", "year"))
+    >>> pairs = kneser_ney.fit([0, 3, 4, 1] * 3 + [0, 3, 5, 1], [0, 4, 8, 12, 16], vocabulary=6, order=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "a.tng"
+    ...     _ = compact_writer.write(path, words, automaton.from_kneser_ney(pairs), name="small")
+    ...     model = compact.open(path)
+    >>> [word for word, _ in next_words(model, ["new"], k=2)], [w for w, _ in complete(model, ["new"], "ye")]
+    (['york', 'year'], ['year'])
+    """
+    return complete(model, context, "", k)
+
+
+def complete(model: Compact, context: Sequence[str], prefix: str, k: int = 3) -> list[tuple[str, float]]:
+    """The k likeliest words that begin with what is typed, the typed word itself among them if it is one."""
+    first, last = model.words.starting(prefix) if prefix else (0, model.words.count)
+    found = best(model, model.state_after(context), k, first + len(SPECIALS), last + len(SPECIALS))
+    return [(model.word(i), exp(log_p)) for i, log_p in found]
+
+
+def best(
+    model: Compact, state: State, k: int, first: int = 0, last: int | None = None
+) -> list[tuple[int, float]]:
+    """The k likeliest words with ids from `first` to `last` − 1 and their log p; hidden ones never."""
+    if k < 1:
+        raise TacitError(f"k is {k}; ask for at least 1 word")
+    last = len(model.p) if last is None else last
+    everything = first <= len(SPECIALS) and last == len(model.p)
+    low, high = (int(x) for x in model.common.searchsorted(np.array([first, last], np.uint32)))
+    found: list[tuple[float, int]] = []  # −log p and id
+    taken, spent = np.zeros(0, np.uint16), 0.0  # words of longer histories, and what forgetting those costs
+    for node in state:
+        level = model.levels[node.n - 2]
+        begin, end = node.first, node.last
+        if not everything:
+            inside = level.labels[begin:end]
+            end = begin + int(inside.searchsorted(np.uint16(high - 1), "right")) if high else begin
+            begin += int(inside.searchsorted(np.uint16(low))) if low < high else end - begin
+        labels, codes = level.labels[begin:end], level.p[begin:end].copy()
+        codes[labels.searchsorted(taken)] = 0
+        for i, code in _greatest(model, codes, k, labels=labels):
+            found.append((-(spent + float(level.table[code])), i))
+        taken, spent = labels, spent + node.log_backoff
+    unigrams = _unseen(model, taken, k) if everything else None
+    if unigrams is None:
+        codes = model.p[first:last].copy()
+        read = model.common[taken].astype(np.int64) - first
+        codes[read[read >= 0]] = 0  # `</s>` and `<unk>` may be among them, and come before the first
+        unigrams = [i for i, _ in _greatest(model, codes, k, first=first)]
+    found += [(-(spent + float(model.table[model.p[i]])), i) for i in unigrams]
+    return [(i, -cost) for cost, i in sorted(found)[:k]]
+
+
+def _greatest(
+    model: Compact, codes: NDArray[np.uint8], k: int, labels: NDArray[np.uint16] | None = None, first: int = 0
+) -> list[tuple[int, int]]:
+    """Ids and codes of the k greatest codes that are not hidden, nor 0; spoils `codes`."""
+    found: list[tuple[int, int]] = []
+    while len(found) < k and len(codes):
+        at = int(codes.argmax())
+        code = int(codes[at])
+        if not code:
+            break
+        codes[at] = 0
+        i = first + at if labels is None else int(model.common[labels[at]])
+        if not model.hidden[i]:
+            found.append((i, code))
+    return found
+
+
+def _unseen(model: Compact, taken: NDArray[np.uint16], k: int) -> list[int] | None:
+    """The k likeliest unigrams that are not `taken`; None if the favourites do not tell."""
+    ids, places = model.favourites
+    for most in (_FIRST, 8 * _FIRST, len(ids)):
+        free = ids[:most]
+        if len(taken):
+            at = np.minimum(taken.searchsorted(places[:most].astype(np.uint16)), len(taken) - 1)
+            free = free[taken[at] != places[:most]]
+        if len(free) >= k:
+            break
+    return free[:k].tolist() if len(free) >= k or len(ids) < FAVOURITES else None

@@ -1,0 +1,97 @@
+"""What a unigram distribution is worth to people it was not counted from (paper 4, section 3.3 and Table 1).
+
+A keyboard has room for so many words (`capacity`); the counts say which. Two measures on held-out typists:
+
+- out-of-vocabulary rate: the share of typed words that are not among the `capacity` commonest of the counts;
+- top-1 accuracy: how often the first suggestion is the word typed, of a Kneser-Ney n-gram of the supplemental corpus
+  over these words, its unigram part replaced by the counts. A word outside the vocabulary is a miss.
+
+The paper measured both on live traffic, against unigrams of centrally collected logs. Here the baseline is the
+supplemental corpus's own unigrams, in the same n-gram.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.base.arrays import Floats
+from tacit.ngram import kneser_ney
+from tacit.ngram.automaton import from_kneser_ney
+from tacit.ngram.counts.unigrams import chosen_words
+from tacit.ngram.distillation.large_vocabulary import with_unigrams
+from tacit.ngram.suggest import score
+from tacit.scoring.jackknife import half_width
+from tacit.scoring.scores import Scores, Sums, by_person
+from tacit.text.packed import Packed
+from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+
+
+class Change(NamedTuple):
+    """A relative change and the half-width of its 95 % interval over people (jackknife)."""
+
+    value: float
+    half: float
+
+
+def judge(
+    counts: Floats,
+    words: Vocabulary,
+    capacity: int,
+    text: Packed,
+    supplement: Packed | None = None,
+    order: int = 3,
+) -> Sums:
+    """Sums for each held-out person under the counts [V] of the words; without a supplement no accuracy, only OOV.
+
+    `text` and `supplement` are over `words`.
+    """
+    kept = chosen_words(counts, capacity)
+    narrow = np.full(len(words), UNK, np.int32)  # [V] whitelist id to the model's
+    narrow[[BOS, EOS]] = BOS, EOS
+    narrow[kept] = len(SPECIALS) + np.arange(len(kept))
+    text = dataclasses.replace(text, tokens=narrow[text.tokens])
+    if supplement is None:
+        return by_person(_oov_only(text), text)
+    own = Vocabulary(SPECIALS + tuple(words.words[i] for i in kept.tolist()))
+    fitted = kneser_ney.fit(narrow[supplement.tokens], supplement.offsets, len(own), order)
+    counted = {words.words[i]: float(counts[i]) for i in kept.tolist()}
+    model, _ = with_unigrams(from_kneser_ney(fitted), own, counted)
+    return by_person(score(model, text), text)
+
+
+def _oov_only(text: Packed) -> Scores:
+    """Words and which of them are out of vocabulary; nothing predicts them."""
+    sentence = np.repeat(np.arange(len(text.offsets) - 1), np.diff(text.offsets))
+    word, oov = (text.tokens != BOS) & (text.tokens != EOS), text.tokens == UNK
+    none = np.zeros(len(text.offsets) - 1)
+
+    def sums(cells: NDArray[np.bool_]) -> Floats:
+        return np.bincount(sentence[cells], minlength=len(none)).astype(np.float64)
+
+    return Scores(none, none, sums(word), sums(oov), none, none)
+
+
+def share(people: Sums, what: str) -> float:
+    """`oov` or `top1` as a share of all words typed."""
+    return float(getattr(people, what).sum() / max(1.0, people.words.sum()))
+
+
+def change(base: Sums, other: Sums, what: str) -> Change:
+    """How much larger a share is than in the baseline, relative to it, leaving out one person at a time.
+
+    Both were measured on the same people, word for word, so their common ups and downs cancel.
+    """
+
+    def without(sums: Sums) -> Floats:
+        hits, words = getattr(sums, what), sums.words
+        return (hits.sum() - hits) / np.maximum(words.sum() - words, 1.0)
+
+    value = share(other, what) / share(base, what) - 1 if share(base, what) else float("nan")
+    below = without(base)
+    if not (below > 0).all():
+        return Change(value, float("nan"))
+    return Change(value, half_width(without(other) / below - 1))

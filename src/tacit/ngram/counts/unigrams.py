@@ -1,0 +1,223 @@
+"""Words counted across devices (paper 4, section 3.1): U = Σ_i w_i C_i, and nothing but that sum.
+
+C_i are the counts of client i over a whitelist; a word outside it has no place in C_i, so it cannot be sent. Each
+client's counts are L1-clipped before they leave it:
+
+    w_i = λ / max(λ, Σ C_i)          λ = 1: everybody weighs the same;  λ = ∞: the true counts
+
+Counting is training: from w = 0, one step at rate 1 down the linear objective L(w) = −Σ_x C_i(x) w(x) ends at
+w = C_i. So a client that counts is a client that trains, the clipping is the message of an `Aggregation`, and the
+cohort goes through the very program that trains models (`federated.executors`); what secures or noises the sum of
+messages there does so here. Every λ asked for is a row of the same message.
+
+A round's sum is made in float32, in which whole numbers are exact below 2²⁴; a sum that reaches it is refused.
+The server adds rounds in float64. A client asked in several rounds says the same again: the simulator's people
+type nothing new, unlike phones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from tacit.base.arrays import Floats, Ints
+from tacit.base.errors import TacitError
+from tacit.federated import trees
+from tacit.federated.aggregation import Aggregation, Message
+from tacit.federated.devices import everywhere
+from tacit.federated.executors import CohortTraining, Executor, choose_executor, cohort_training
+from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
+from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.sampling import SamplingConfig, choose, cohort_size
+from tacit.federated.slow import slow_training
+from tacit.models.base import Params
+from tacit.text.flat import cells
+from tacit.text.packed import ClientText, Packed, bucket
+from tacit.text.vocabulary import UNK
+
+_EXACT = 2**24  # float32 holds every whole number below it
+
+
+class Tally(NamedTuple):
+    """The whitelist words a client holds, each once; padding counts 0."""
+
+    words: Any  # [..., entries] int32
+    counts: Any  # [..., entries] float32
+
+
+class Round(NamedTuple):
+    """What the server learns in a round."""
+
+    counts: Floats  # [limits, V]: the sum of the clipped counts; ids 0 to 2 are no words and stay 0
+    clients: int  # that reported
+    dropped: int  # that were asked and did not
+
+
+def clipped_counts(limits: Sequence[float]) -> Aggregation:
+    """The rule: a client says its counts ([V], its update), clipped for each λ; the server adds what was said.
+
+    >>> said = clipped_counts([1, 4, math.inf]).message(None, jnp.array([6.0, 2.0]), None)
+    >>> said.tolist()
+    [[0.75, 0.25], [3.0, 1.0], [6.0, 2.0]]
+    """
+    for limit in limits:
+        if not limit > 0:
+            raise TacitError(
+                f"λ is {limit:g}; a client's counts are clipped to a sum above 0 (inf: not at all)"
+            )
+    if not limits:
+        raise TacitError("no λ was given; give one at least, for example 1000")
+
+    def message(params: Params, update: Params, weight: Array) -> Message:
+        del params, weight  # no model was sent, and λ is what decides how much a client weighs
+        most = jnp.asarray(limits, jnp.float32)
+        # min(1, λ / ΣC) is λ / max(λ, ΣC), without ∞ / ∞
+        return jnp.minimum(1.0, most / jnp.maximum(jnp.sum(update), 1.0))[:, None] * update  # [limits, V]
+
+    return Aggregation(message, lambda params, message: trees.scale(-1.0, message))
+
+
+def linear_loss(w: Params, batch: Tally, key: Array | None) -> tuple[Array, Array]:
+    """L(w) = −Σ C(x) w(x), whose gradient is −C; and how many words were counted."""
+    del key
+    return -jnp.sum(batch.counts * w[batch.words]), jnp.sum(batch.counts).astype(jnp.int32)
+
+
+class Tallies(NamedTuple):
+    """What many clients hold; client c's entries are `starts[c]:starts[c + 1]`."""
+
+    words: Ints  # [entries]
+    counts: Ints  # [entries]
+    starts: Ints  # [clients + 1]
+
+
+def tally(text: Packed, vocabulary: int) -> Tallies:
+    """Each client's own counts, by word; `<s>`, `</s>` and words outside the vocabulary are not counted.
+
+    >>> from tacit.text.packed import pack
+    >>> text = pack([[np.array([0, 3, 2, 3, 1])], [np.array([0, 4, 1])]], ["a", "b"])
+    >>> [column.tolist() for column in tally(text, vocabulary=5)]
+    [[3, 4], [2, 1], [0, 1, 2]]
+    """
+    owner = np.repeat(np.arange(len(text)), np.diff(text.offsets[text.owners]))  # [tokens]
+    mine = text.tokens > UNK
+    keys, counts = np.unique(owner[mine] * vocabulary + text.tokens[mine], return_counts=True)
+    return Tallies(keys % vocabulary, counts, np.searchsorted(keys, np.arange(len(text) + 1) * vocabulary))
+
+
+def counting(
+    clients: ClientText,
+    vocabulary: int,
+    limits: Sequence[float],
+    sampling: SamplingConfig,
+    seed: int,
+    executor: Executor = "auto",
+) -> Callable[[int], Round]:
+    """A function that carries out round t = 0, 1, …; the same seed and t give the same round.
+
+    `clients` hold text over the whitelist as a `Vocabulary` of that many words.
+
+    >>> from tacit.text.packed import pack
+    >>> text = pack([[np.array([0, 3, 3, 4, 1])], [np.array([0, 4, 1])]], ["a", "b"])
+    >>> count = counting(text, 5, [1, math.inf], SamplingConfig(clients=2), seed=0)
+    >>> count(0).counts.round(4).tolist()
+    [[0.0, 0.0, 0.0, 0.6667, 1.3333], [0.0, 0.0, 0.0, 2.0, 2.0]]
+    """
+    rule, client = clipped_counts(limits), ClientConfig()
+    if sampling.scheme != "uniform":
+        raise TacitError(
+            f"sampling.scheme = '{sampling.scheme}' weighs clients, but in counting λ does; set it to 'uniform'"
+        )
+    cohort_size(sampling, len(clients))  # refuse a cohort larger than the population at once
+    executor = choose_executor(executor)
+    train: CohortTraining = (
+        slow_training(linear_loss, client, rule, 0.0)
+        if executor == "slow"
+        else cohort_training(linear_loss, client, rule, 0.0, executor)
+    )
+    start = everywhere(jnp.zeros(vocabulary, jnp.float32))
+    everybody = tally(clients, vocabulary) if isinstance(clients, Packed) else None
+    widest = int(np.diff(everybody.starts).max(initial=1)) if everybody else 1
+
+    def cohort_of(t: int) -> Cohort:
+        chosen = choose(sampling, clients.sizes, seed, t, equal=True)
+        if everybody is not None:
+            held, rows = everybody, chosen.ids
+        else:
+            held, rows = tally(clients.gather(chosen.ids), vocabulary), np.arange(len(chosen.ids))
+        batches = _stack(held, rows, widest)
+        most = float(batches.counts.sum(axis=(1, 2), dtype=np.float64).max(initial=0))
+        if most >= _EXACT:
+            raise TacitError(
+                f"one client holds {most:,.0f} words; counts are exact below {_EXACT:,}: split it"
+            )
+        steps = np.ones(len(rows), np.int32)
+        return Cohort(
+            chosen.ids.astype(np.int32), batches, steps, chosen.weight, chosen.scale, chosen.present
+        )
+
+    @cache
+    def layout() -> Plan:
+        """From the first cohort, so that sums are always made in the same order."""
+        room = memory_mb(0)
+        return plan(cohort_of(0), start, len(jax.local_devices()), executor == "vmap", room)
+
+    def round_(t: int) -> Round:
+        cohort = cohort_of(t)
+        reported = int(np.sum(cohort.present))
+        if not reported:
+            return Round(np.zeros((len(limits), vocabulary)), 0, len(cohort.ids))
+        laid = cohort if executor == "slow" else lay_out(cohort, layout())
+        key = jax.random.fold_in(jax.random.key(seed), t)  # nothing is drawn; the executor wants one
+        message, _ = train(start, laid, jnp.float32(1.0), key)
+        counts = -np.asarray(rule.combine(start, message), np.float64)
+        if counts.max(initial=0) >= _EXACT:
+            word = f"word {int(counts.max(axis=0).argmax())} was counted {counts.max():,.0f} times in round {t + 1}"
+            raise TacitError(f"{word}; sums are exact below {_EXACT:,}: take a smaller cohort or a smaller λ")
+        return Round(counts, reported, len(cohort.ids) - reported)
+
+    return round_
+
+
+def _stack(held: Tallies, rows: Ints, widest: int) -> Tally:
+    """The entries of these clients side by side, as one step each, [clients, 1, entries]; room for `widest`."""
+    sizes = held.starts[rows + 1] - held.starts[rows]
+    wide = (len(rows), 1, bucket(int(sizes.max(initial=widest))))  # few shapes: the program is compiled once
+    words, counts = np.zeros(wide, np.int32), np.zeros(wide, np.float32)
+    row, place = np.repeat(np.arange(len(rows)), sizes), cells(np.zeros(len(rows), np.int64), sizes)
+    entry = cells(held.starts[rows], sizes)
+    words[row, 0, place], counts[row, 0, place] = held.words[entry], held.counts[entry]
+    return Tally(words, counts)
+
+
+def chosen_words(counts: Floats, capacity: int) -> Ints:
+    """Ids of the `capacity` commonest words of counts [V], commonest first, ties by lower id; never an unseen one.
+
+    >>> chosen_words(np.array([0.0, 0, 0, 2, 7, 0, 7]), 3).tolist()
+    [4, 6, 3]
+    """
+    by = np.argsort(-counts, kind="stable")
+    return by[: min(capacity, int(np.count_nonzero(counts)))]
+
+
+def whole_counts(counts: Floats) -> tuple[NDArray[np.int64], int]:
+    """Counts as whole numbers, which sentencepiece's tables need, and the power of ten they were multiplied by.
+
+    True counts stay as they are; of clipped ones the rarest word becomes 10 or more, so that rounding is harmless.
+
+    >>> whole_counts(np.array([3.0, 1.0])), whole_counts(np.array([0.25, 0.004]))
+    ((array([3, 1]), 1), (array([2500,   40]), 10000))
+    """
+    seen = counts[counts > 0]
+    if not len(seen) or bool((counts == np.round(counts)).all()):
+        return counts.astype(np.int64), 1
+    scale = 10 ** max(0, math.ceil(1 - math.log10(float(seen.min()))))
+    return np.rint(counts * scale).astype(np.int64), scale

@@ -1,0 +1,167 @@
+"""SampleApprox and Algorithm 1 (paper 4, sections 4 and 7.2): a neural model as an n-gram model.
+
+SampleApprox: draw sentences from the model, count on a topology, find the weights that are nearest. Algorithm 1 does
+it on several topologies and gives four models:
+
+    A_e  on the topology of a supplemental corpus's model
+    A_i  on a topology inferred from the neural model's own sentences
+    A_m  A_e and A_i interpolated
+    A_r  on the topology of A_m
+
+One set of sentences serves all of them, and A_e and A_i are counted in one pass over the probabilities.
+
+The source and the automaton may have different labels: the network learns from text without capitals, the keyboard's
+model has them (CapSampleApprox, section 5). A `Recast` stands between the two. It rewrites drawn sentences in the
+automaton's labels, word by word, and spreads a block's probabilities over these labels. For capitals,
+
+    p̃(y | ȳ_i) = p_nn(u(y) | u(ȳ_i)) · p_cap(y | ȳ_i) / Σ_{y′: u(y′) = u(y)} p_cap(y′ | ȳ_i)
+
+is `p[:, u] * ratio` with u [cased labels] the uncased label of each and ratio [rows, cased labels]; the ratio of
+most words does not depend on what precedes, so it is one row and a few cells that differ. Blocks of a network are
+device arrays, which such a product leaves on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jax import Array
+
+from tacit.base.arrays import Floats, Ints
+from tacit.base.errors import TacitError
+from tacit.ngram.automaton import Automaton, Topology
+from tacit.ngram.distillation.minimise import minimise
+from tacit.ngram.distillation.sampling import Block, Sentences, Source, draw
+from tacit.ngram.distillation.soft_counts import Counts, Tally, grouped, told
+from tacit.ngram.distillation.topology import COMMON_WORDS, MAX_NGRAMS, from_corpus, merge
+
+Watch = Callable[[int, int], None]  # (done, total)
+
+
+class Recast(NamedTuple):
+    """From a source's labels to an automaton's.
+
+    `rewrite(text)`: the tokens of drawn sentences in the automaton's labels, [total], a token for a token.
+    `spread(text, positions, p)`: from rows over the source's labels to rows over the automaton's, both with the sums
+    they had; `text` is the rewritten one, `positions` as in a block, and there may be rows of 0 beyond them.
+    `context(text)`: numbers [total]; positions with the same number get the same `spread`. None: all differ.
+    """
+
+    vocabulary: int
+    rewrite: Callable[[Sentences], Ints]
+    spread: Callable[[Sentences, Ints, Array | Floats], Array | Floats]
+    context: Callable[[Sentences], Ints] | None = None
+
+
+class Models(NamedTuple):
+    """The four models of Algorithm 1."""
+
+    external: Automaton  # A_e
+    inferred: Automaton  # A_i
+    merged: Automaton  # A_m
+    refined: Automaton  # A_r
+
+
+def approximate(
+    source: Source,
+    topology: Topology,
+    sentences: int,
+    seed: int = 0,
+    watch: Watch | None = None,
+    recast: Recast | None = None,
+    fixed: bool = False,
+) -> Automaton:
+    """SampleApprox: the model on this topology that is nearest to the source, by that many drawn sentences.
+
+    `fixed` takes the cheaper minimisation; `watch(done, total)` hears how far it is.
+
+    >>> from tacit.ngram import automaton, kneser_ney
+    >>> from tacit.ngram.distillation.sampling import weighted
+    >>> pairs = automaton.from_kneser_ney(kneser_ney.fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2))
+    >>> again = approximate(weighted(pairs), pairs.topology, sentences=50)
+    >>> bool(np.allclose(automaton.distribution(again, 1), automaton.distribution(pairs, 1), atol=1e-6))
+    True
+    """
+    steps = _Steps(watch, 2)
+    text = draw(source, seed, at_least_one(sentences), steps.next())
+    counts = count(source, [topology], text, steps.next(), recast)
+    return minimise(topology, counts[0], fixed).model
+
+
+def algorithm_1(
+    source: Source,
+    supplement: Automaton,
+    sentences: int,
+    seed: int = 0,
+    order: int = 3,
+    max_ngrams: int = MAX_NGRAMS,
+    common: int = COMMON_WORDS,
+    weight: float = 0.5,
+    watch: Watch | None = None,
+    recast: Recast | None = None,
+) -> Models:
+    """A_e, A_i, A_m and A_r of a neural model over words.
+
+    `supplement` is the model of a supplemental corpus (`topology.from_corpus`); `weight` is A_e's part in A_m;
+    the others bound the inferred and the merged topology as they bound the supplement's.
+    """
+    labels = recast.vocabulary if recast else source.vocabulary
+    if supplement.topology.vocabulary != labels:
+        raise TacitError(
+            f"the supplemental model has {supplement.topology.vocabulary} labels, the neural model gives {labels}; "
+            "make both with one vocabulary"
+        )
+    steps = _Steps(watch, 3)
+    text = draw(source, seed, at_least_one(sentences), steps.next())
+    mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
+    shapes = [supplement.topology, from_corpus(mine, labels, order, max_ngrams, common).topology]
+    counts = count(source, shapes, text, steps.next(), recast)
+    external, inferred = (minimise(s, c).model for s, c in zip(shapes, counts, strict=True))
+    merged = merge(external, inferred, weight, max_ngrams, mine)
+    (again,) = count(source, [merged.topology], text, steps.next(), recast)
+    return Models(external, inferred, merged, minimise(merged.topology, again).model)
+
+
+def count(
+    source: Source,
+    topologies: Sequence[Topology],
+    text: Sentences,
+    watch: Watch | None = None,
+    recast: Recast | None = None,
+) -> list[Counts]:
+    """The counting step for several topologies, in one pass over the source's probabilities on a text."""
+    mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
+    tallies = [Tally(s, s.states_along(mine.tokens, mine.offsets)) for s in topologies]
+    context = None
+    if recast:
+        context = np.arange(len(mine.tokens)) if recast.context is None else recast.context(mine)
+    groups = grouped(tallies, context)
+    for positions, p in told(source.blocks(text, groups), groups, watch):
+        block = Block(positions, recast.spread(mine, positions, p) if recast else p)
+        for tally in tallies:
+            tally.add(block)
+    return [tally.counts() for tally in tallies]
+
+
+class _Steps:
+    """Several steps as one: a `watch` for each, which tells the whole how far it is, in thousandths."""
+
+    def __init__(self, watch: Watch | None, steps: int):
+        self._watch, self._steps, self._done = watch, steps, 0
+
+    def next(self) -> Watch | None:
+        """A `watch` for the next step."""
+        watch, before = self._watch, self._done
+        self._done += 1
+        if watch is None:
+            return None
+        return lambda done, total: watch(1000 * before + 1000 * done // max(1, total), 1000 * self._steps)
+
+
+def at_least_one(sentences: int) -> int:
+    """How many sentences are drawn, if that is any."""
+    if sentences < 1:
+        raise TacitError(f"sentences is {sentences}; draw at least one to approximate a model")
+    return sentences

@@ -1,0 +1,147 @@
+"""NN2WFA_P and Algorithm 1 for a network over word-pieces (paper 4, sections 6 and 7.2).
+
+From a piece network and the topology of a cased n-gram model A_W:
+
+    T^u_W   the topology without capitals: n-grams that differ in capitals alone become one
+    T^u_P   the same over pieces, M ∘ T^u_W
+    A^u_P   SampleApprox of the network on it, of which only the counts are needed
+    A^u_W   the counts brought back to T^u_W, and the weights that are nearest to them
+    A_W     CapSampleApprox of A^u_W, an automaton now the source, on the topology of A_W
+
+Without a caser everything is uncased and A^u_W is the result. A_Pe stands on the supplemental corpus's topology; A_Pi
+on the one that the word network inferred (pieces infer none of their own); A_Pm is both interpolated, A_Pr again on
+its topology. One set of sentences of pieces serves all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.base.arrays import Bools, Ints
+from tacit.base.errors import TacitError
+from tacit.ngram.automaton import Automaton, Topology, from_trie
+from tacit.ngram.casing import Caser
+from tacit.ngram.distillation.approximate import Models, Watch, approximate, at_least_one
+from tacit.ngram.distillation.capitals import recast
+from tacit.ngram.distillation.compose import Composed, compose, to_words, unreadable, walk
+from tacit.ngram.distillation.lexicon import Lexicon, lexicon
+from tacit.ngram.distillation.minimise import minimise
+from tacit.ngram.distillation.sampling import Sentences, Source, draw, weighted
+from tacit.ngram.distillation.soft_counts import Counts, Tally, added, grouped, told
+from tacit.ngram.distillation.topology import MAX_NGRAMS, merge
+from tacit.ngram.grams import grams
+from tacit.ngram.trie import Trie
+from tacit.text.pieces import Pieces
+from tacit.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class PieceText:
+    """Sentences of pieces drawn from a network, and all that is needed to read words in them."""
+
+    source: Source
+    sentences: Sentences
+    lexicon: Lexicon
+    ends: Bools  # [pieces] whether a word is over after each
+
+
+def lowercase(topology: Topology, lower: Ints, uncased: int) -> Topology:
+    """ConvertToLowercaseTopology: n-grams that differ in capitals alone become one; `lower` is u(y), [labels].
+
+    >>> from tacit.ngram.trie import of_words
+    >>> cased = from_trie(of_words([np.array([[0, 3], [0, 4], [4, 5]])], vocabulary=6))  # 3 and 4 are one word
+    >>> merged = lowercase(cased, np.array([0, 1, 2, 3, 3, 4]), uncased=5)
+    >>> merged.starts.tolist(), merged.labels.tolist()
+    ([0, 4, 5, 6], [1, 2, 3, 4, 3, 4])
+    """
+    trie = grams(topology).trie
+    keys, suffix = (
+        [np.zeros(1, np.int64), np.arange(uncased)],
+        [np.zeros(1, np.int64), np.zeros(uncased, np.int64)],
+    )
+    rows = lower  # of each row of a level, in the uncased trie
+    for n in range(2, trie.order + 1):
+        before, word = np.divmod(trie.keys[n], trie.vocabulary)
+        unique, first, place = np.unique(
+            rows[before] * uncased + lower[word], return_index=True, return_inverse=True
+        )
+        keys.append(unique)
+        suffix.append(rows[trie.suffix[n]][first])
+        rows = place
+    return from_trie(Trie(uncased, tuple(keys), tuple(suffix)))
+
+
+def piece_text(
+    source: Source,
+    pieces: Pieces,
+    words: Vocabulary,
+    sentences: int,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> PieceText:
+    """Draw from a piece network; `words` are the uncased words that its n-gram models know."""
+    if source.vocabulary != len(pieces):
+        raise TacitError(
+            f"the model has {source.vocabulary} labels and the inventory {len(pieces)} pieces; use the model's own"
+        )
+    return PieceText(
+        source, draw(source, seed, at_least_one(sentences), watch), lexicon(pieces, words), pieces.ends
+    )
+
+
+def count_pieces(text: PieceText, composed: Composed, watch: Watch | None = None) -> Counts:
+    """The counting step on B = M ∘ A, brought back to A."""
+    way = walk(composed, text.sentences.tokens, text.sentences.offsets, text.ends)
+    tally = Tally(composed.topology, way.states, whole=True)
+    groups = grouped([tally], way.history)
+    unknown = np.zeros(len(composed.words))
+    for block in told(text.source.blocks(text.sentences, groups), groups, watch):
+        tally.add(block)
+        lost = unreadable(composed, way.states[block.positions], block.p)
+        unknown += added(way.history[block.positions], lost, len(unknown))
+    return to_words(composed, tally.counts(), unknown)
+
+
+def words_from_pieces(text: PieceText, topology: Topology, watch: Watch | None = None) -> Automaton:
+    """A^u_W: the model over uncased words, on an uncased topology, that is nearest to a piece network."""
+    return minimise(topology, count_pieces(text, compose(text.lexicon, topology), watch)).model
+
+
+def approximate_pieces(
+    text: PieceText,
+    topology: Topology,
+    seed: int = 0,
+    caser: Caser | None = None,
+    watch: Watch | None = None,
+) -> Automaton:
+    """NN2WFA_P: the model on this topology that is nearest to a piece network; with a caser, a cased topology."""
+    if caser is None:
+        return words_from_pieces(text, topology, watch)
+    cased = caser.cased
+    if topology.vocabulary != len(cased.words):
+        raise TacitError(
+            f"the topology has {topology.vocabulary} labels and there are {len(cased.words)} cased words; "
+            "make it with the caser's vocabulary"
+        )
+    uncased = words_from_pieces(text, lowercase(topology, cased.lower, len(cased.uncased)), watch)
+    sentences = len(text.sentences.offsets) - 1
+    return approximate(weighted(uncased), topology, sentences, seed, watch, recast(caser))
+
+
+def algorithm_1_pieces(
+    text: PieceText,
+    supplement: Topology,
+    inferred: Topology,
+    seed: int = 0,
+    max_ngrams: int = MAX_NGRAMS,
+    weight: float = 0.5,
+    caser: Caser | None = None,
+    watch: Watch | None = None,
+) -> Models:
+    """A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
+    external = approximate_pieces(text, supplement, seed, caser, watch)
+    own = approximate_pieces(text, inferred, seed, caser, watch)
+    merged = merge(external, own, weight, max_ngrams)
+    return Models(external, own, merged, approximate_pieces(text, merged.topology, seed, caser, watch))

@@ -1,0 +1,172 @@
+"""A topology over words made into one over pieces, B = M ∘ A, and counts brought back (paper 4, section 6).
+
+A state of B is a pair (q1, q2): the beginning of a word (a state of the lexicon M) after a history (a state of A).
+With R[q1] the words that can still be written from q1, a piece x of M at q1 is an arc of (q1, q2)
+1. to (d_{q1}[x], d_{q2}[y]) if it writes a word y that q2 has an arc for;
+2. to (d_{q1}[x], q2) if it writes nothing and R[d_{q1}[x]] ∩ L[q2] ≠ ∅: some word of q2 goes on like that;
+and (q1, q2) backs off to (q1, q2′) where q2 backs off to q2′. (The paper has "φ ∈ L[q1]" there, but M has no φ.)
+
+In other words, the arcs of B are the pieces of the words of A's arcs, shared where words begin alike after one
+history; that is how they are made here, a few sorts instead of a search. B is deterministic, and backoff-complete
+where A is. It has a root for every state of M at every root of A.
+
+Counts come back by w_q[y] = w_{(q_y, q)}[x_y]: how often y follows q is how often its last piece does, its other
+pieces having been drawn. What leaves q by φ has left it once, at some piece: C(φ, q) = Σ_{q1} C(φ, (q1, q)).
+
+A network that writes pieces also writes words outside A. Such a word is read as `<unk>`: from the first piece
+that no word has, a position is nowhere (−1) until the word is over. What it weighs before that, the probability of all
+pieces that no word has there, leaves B at its roots; it is given to `<unk>` after the history that the word began
+with, and taken from the φ that it did not need (`to_words`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jax import Array
+
+from tacit.base.arrays import Bools, Floats, Ints
+from tacit.base.errors import TacitError
+from tacit.ngram.automaton import NOWHERE, Topology
+from tacit.ngram.distillation.lexicon import Lexicon
+from tacit.ngram.distillation.soft_counts import Counts, added
+from tacit.text.flat import cells
+from tacit.text.vocabulary import UNK
+
+
+@dataclass(frozen=True)
+class Composed:
+    """B, and how it hangs together with A."""
+
+    topology: Topology  # over pieces
+    words: Topology  # A
+    first: Ints  # [states of B] q1, the state of M
+    second: Ints  # [states of B] q2, the state of A
+    start: Ints  # [states of A] the state (0, q) of B
+    emits: Ints  # [arcs of A] the arc of B that writes its word; −1 for a word without pieces
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Sentences of pieces on their way through B."""
+
+    states: Ints  # [tokens] the state before each; −1 at `<s>` and inside a word that A does not have
+    history: Ints  # [tokens] the state of A before the word that the token belongs to
+
+
+def compose(lexicon: Lexicon, words: Topology) -> Composed:
+    """B = M ∘ A.
+
+    >>> from tacit.ngram.automaton import from_trie
+    >>> from tacit.ngram.distillation.lexicon import of_segments
+    >>> from tacit.ngram.trie import of_words
+    >>> a = from_trie(of_words([np.array([[0, 3], [3, 4]])], vocabulary=5))  # after `<s>` ab; after ab ac
+    >>> m = of_segments([[], [1], [2], [3, 4], [3, 5]], pieces=6)
+    >>> b = compose(m, a)
+    >>> list(zip(b.first.tolist(), b.second.tolist()))
+    [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+    >>> b.topology.labels.tolist()
+    [1, 2, 3, 4, 5, 3, 4, 3, 5]
+    """
+    if lexicon.words != words.vocabulary:
+        raise TacitError(
+            f"the lexicon has {lexicon.words} words and the topology {words.vocabulary}; make both from one vocabulary"
+        )
+    many = np.diff(lexicon.path_starts)[words.labels]  # [arcs of A] pieces of its word
+    arc = np.repeat(np.arange(len(words.labels)), many)  # [pieces] the arc of A
+    step = lexicon.paths[cells(lexicon.path_starts[words.labels], many)]  # [pieces] the arc of M
+    width = len(lexicon)
+    source = words.owners[arc] * width + lexicon.owners[step]
+    pairs = np.union1d(np.arange(len(words)) * width, source)  # q2-major: states (0, q) before (…, q)
+    keys, one, inverse = np.unique(
+        np.searchsorted(pairs, source) * lexicon.pieces + lexicon.labels[step],
+        return_index=True,
+        return_inverse=True,
+    )
+    arc, step = arc[one], step[one]  # [arcs of B] an arc of A and one of M that made it
+    writes = lexicon.outputs[step] >= 0
+    after = np.where(writes, words.targets[arc], words.owners[arc])
+    target = np.searchsorted(pairs, after * width + np.where(writes, 0, lexicon.targets[step]))
+    first, second = pairs % width, pairs // width
+    back = words.backoff[second]
+    backoff = np.searchsorted(pairs, np.maximum(back, 0) * width + first)
+    missing = (back >= 0) & (pairs[np.minimum(backoff, len(pairs) - 1)] != back * width + first)
+    if missing.any():
+        state = int(second[np.argmax(missing)])
+        raise TacitError(
+            f"state {state} has a word that its backoff state {words.backoff[state]} lacks; "
+            "a topology must be backoff-complete"
+        )
+    emits = np.full(len(words.labels), NOWHERE, np.int64)
+    ends = np.cumsum(many) - 1
+    emits[many > 0] = inverse[ends[many > 0]]
+    start = np.searchsorted(pairs, np.arange(len(words)) * width)
+    topology = Topology(
+        vocabulary=lexicon.pieces,
+        starts=np.searchsorted(keys, np.arange(len(pairs) + 1) * lexicon.pieces),
+        labels=keys % lexicon.pieces,
+        targets=np.where(after < 0, NOWHERE, target),
+        backoff=np.where(back < 0, NOWHERE, backoff),
+        initial=int(start[words.initial]),
+    )
+    return Composed(topology, words, first, second, start, emits)
+
+
+def walk(composed: Composed, tokens: Ints, offsets: Ints, ends: Bools) -> Walk:
+    """Read sentences of pieces `<s> … </s>`; `ends` says after which pieces a word is over, [pieces].
+
+    All sentences go at once, one piece at a time.
+    """
+    b, a = composed.topology, composed.words
+    states, before = np.full(len(tokens), -1, np.int64), np.full(len(tokens), -1, np.int64)
+    lengths = np.diff(offsets)
+    by = np.argsort(-lengths, kind="stable")
+    now = np.full(len(lengths), b.initial, np.int64)  # [sentences] state of B, −1 inside an unknown word
+    history = np.full(len(lengths), a.initial, np.int64)  # [sentences] state of A before the word
+    for i in range(1, int(lengths.max(initial=1))):
+        by = by[: np.searchsorted(-lengths[by], -i, side="left")]  # sentences that have an i-th token
+        at = offsets[by] + i
+        piece = np.asarray(tokens[at], np.int64)
+        states[at], before[at] = now[by], history[by]
+        arc = np.full(len(by), -1, np.int64)
+        on = now[by] >= 0
+        arc[on] = b.reading(now[by][on], piece[on])[1]
+        now[by] = np.where(arc >= 0, b.targets[arc], -1)
+        lost = by[(arc < 0) & ends[piece]]  # an unknown word is over
+        read = a.reading(history[lost], np.full(len(lost), UNK))[1]
+        if (read < 0).any():
+            raise TacitError("the automaton has no arc for <unk>, which words outside it are read as")
+        now[lost] = composed.start[a.targets[read]]
+        over = by[ends[piece] & (now[by] >= 0)]
+        history[over] = composed.second[now[over]]
+    return Walk(states, before)
+
+
+def unreadable(composed: Composed, states: Ints, p: Array | Floats) -> Floats:
+    """The probability of pieces that no word has at these states, [rows], of rows p [rows or more, pieces]."""
+    shape = composed.topology
+    root = states.copy()
+    while (on := shape.backoff[root] >= 0).any():
+        root = np.where(on, shape.backoff[root], root)
+    which, place = np.unique(root, return_inverse=True)
+    row, arcs = shape.arcs_of(which)
+    mask = np.ones((len(which), shape.vocabulary), np.bool_)
+    mask[row, shape.labels[arcs]] = False
+    return np.asarray((p[: len(states)] * mask[place]).sum(axis=1), np.float64)
+
+
+def to_words(composed: Composed, counts: Counts, unknown: Floats) -> Counts:
+    """Counts on B as counts on A; `unknown` [states of A] is what words outside A weigh after each state."""
+    a = composed.words
+    arcs = np.where(composed.emits >= 0, counts.arcs[composed.emits], 0.0)
+    phi = added(composed.second, counts.phi, len(a))
+    state, arc = a.reading(np.arange(len(a)), np.full(len(a), UNK))
+    if (arc[unknown > 0] < 0).any():
+        raise TacitError("the automaton has no arc for <unk>, which words outside it are read as")
+    arcs += added(np.maximum(arc, 0), np.where(arc >= 0, unknown, 0.0), len(arcs))
+    while (on := (state >= 0) & (a.backoff[state] >= 0)).any():  # from where it is read, `<unk>` needs no φ
+        phi -= added(state[on], unknown[on], len(a))
+        state = np.where(on, a.backoff[state], -1)
+    phi = np.where(a.backoff >= 0, np.maximum(phi, 0.0), 0.0)
+    return Counts(arcs, phi, added(a.owners, arcs, len(a)) + phi)

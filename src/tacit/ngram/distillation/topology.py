@@ -1,0 +1,148 @@
+"""Which n-grams a model has: from a corpus, from a model's own sentences, or from two models together.
+
+Algorithm 1 of paper 4 uses three. The supplemental corpus's: modified Kneser-Ney on it, pruned to a size. The neural
+model's own: the same on sentences drawn from it. And both merged: two models interpolated on the union of their
+n-grams, p = λ p₁ + (1 − λ) p₂, pruned to the size again. A keyboard's model has single words for all of the
+vocabulary and longer n-grams over its commonest words alone; ids go by falling count, so these are the lowest ids.
+
+All of them come with weights; SampleApprox throws these away and keeps the topology.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.base.arrays import Floats
+from tacit.base.errors import TacitError
+from tacit.ngram import kneser_ney
+from tacit.ngram.automaton import Automaton, from_kneser_ney, from_trie, log_probs
+from tacit.ngram.distillation.pruning import parents, prune, with_backoffs
+from tacit.ngram.distillation.sampling import Sentences, Source, draw
+from tacit.ngram.distillation.soft_counts import visits
+from tacit.ngram.grams import grams
+from tacit.ngram.trie import Trie, find
+from tacit.text.vocabulary import BOS, EOS
+
+MAX_NGRAMS = 1_500_000  # paper 4, section 1.1: what a keyboard takes
+COMMON_WORDS = 64_000  # those that n-grams of two and more words are made of
+
+
+def from_corpus(
+    text: Sentences,
+    vocabulary: int,
+    order: int = 3,
+    max_ngrams: int = MAX_NGRAMS,
+    common: int = COMMON_WORDS,
+) -> Automaton:
+    """A Kneser-Ney model of a corpus, pruned to at most `max_ngrams`; longer n-grams of the `common` lowest ids only.
+
+    >>> text = Sentences(np.array([0, 3, 4, 1, 0, 3, 1]), np.array([0, 4, 7]))
+    >>> [len(from_corpus(text, 5, order=2, max_ngrams=n).topology.labels) for n in (8, 6, 4)]
+    [8, 6, 4]
+    """
+    if len(text.offsets) < 2:
+        raise TacitError("the supplemental corpus has no sentences; give at least one")
+    model = from_kneser_ney(kneser_ney.fit(text.tokens, text.offsets, vocabulary, order))
+    shape = model.topology
+    return prune(
+        model,
+        max_ngrams,
+        visits(shape, shape.states_along(np.asarray(text.tokens, np.int64), text.offsets)),
+        _made_of(model, common),
+    )
+
+
+def infer(
+    source: Source,
+    sentences: int,
+    seed: int = 0,
+    order: int = 3,
+    max_ngrams: int = MAX_NGRAMS,
+    common: int = COMMON_WORDS,
+) -> Automaton:
+    """`from_corpus` on sentences drawn from a model."""
+    return from_corpus(draw(source, seed, sentences), source.vocabulary, order, max_ngrams, common)
+
+
+def merge(
+    first: Automaton,
+    second: Automaton,
+    weight: float = 0.5,
+    max_ngrams: int = MAX_NGRAMS,
+    text: Sentences | None = None,
+) -> Automaton:
+    """Both n-gram models in one: λ p₁ + (1 − λ) p₂ for each n-gram of either, λ the weight, pruned to the size.
+
+    A text says how often histories occur, for pruning; without one the model's own probabilities do.
+    """
+    for model in (first, second):
+        if (model.topology.backoff < 0).sum() != 1:
+            raise TacitError(
+                "only n-gram models over one vocabulary can be merged; this automaton has several roots"
+            )
+    if first.topology.vocabulary != second.topology.vocabulary:
+        raise TacitError(
+            f"models over {first.topology.vocabulary} and {second.topology.vocabulary} labels cannot be merged; "
+            "use the same vocabulary"
+        )
+    if not 0 <= weight <= 1:
+        raise TacitError(f"the weight of the first model is {weight:g}; it must be from 0 to 1")
+    trie = union([grams(model.topology).trie for model in (first, second)])
+    shape = from_trie(trie)
+    p = [np.exp(_log_probs(model, trie)) for model in (first, second)]
+    both = with_backoffs(shape, np.log(weight * p[0] + (1 - weight) * p[1]))
+    if text is None:
+        return prune(both, max_ngrams)
+    return prune(both, max_ngrams, visits(shape, shape.states_along(text.tokens, text.offsets)))
+
+
+def union(tries: Sequence[Trie]) -> Trie:
+    """The n-grams of all these tries, over one vocabulary.
+
+    >>> from tacit.ngram.trie import of_words
+    >>> both = union([of_words([np.array([[0, 3]])], vocabulary=4), of_words([np.array([[3, 1]])], vocabulary=4)])
+    >>> both.keys[2].tolist(), both.suffix[2].tolist()
+    ([3, 13], [3, 1])
+    """
+    v = tries[0].vocabulary
+    keys, suffix = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+    rows = [np.zeros(1, np.int64)] * len(tries)  # of each trie's level, in the union's
+    for n in range(1, 1 + max(trie.order for trie in tries)):
+        long = [(trie, row) for trie, row in zip(tries, rows, strict=True) if trie.order >= n]
+        wanted = [row[trie.keys[n] // v] * v + trie.keys[n] % v for trie, row in long]
+        unique, first = np.unique(np.concatenate(wanted), return_index=True)
+        keys.append(unique)
+        suffix.append(np.concatenate([row[trie.suffix[n]] for trie, row in long])[first])
+        rows = [find(unique, key) for key in wanted]
+        tries = [trie for trie, _ in long]
+    return Trie(v, tuple(keys), tuple(suffix))
+
+
+def _log_probs(model: Automaton, trie: Trie) -> Floats:
+    """The model's log p of each n-gram of a trie, in the order of the arcs of `from_trie`."""
+    shape, v = model.topology, trie.vocabulary
+    root = int(np.argmin(shape.backoff))
+    state = np.full(1, root)  # of each row one level below: the longest end of it that the model knows
+    found = []
+    for n in range(1, trie.order + 1):
+        history, label = state[trie.keys[n] // v], trie.keys[n] % v
+        state = np.full(len(label), shape.initial)  # right for `<s>`
+        read = np.flatnonzero(label != BOS)
+        found.append(log_probs(model, history[read], label[read]))
+        state[read] = shape.targets[shape.reading(history[read], label[read])[1]]
+        state[label == EOS] = root  # never a history
+    return np.concatenate(found)
+
+
+def _made_of(model: Automaton, common: int) -> NDArray[np.bool_]:
+    """Arcs whose n-gram holds none but the `common` lowest ids, [arcs]."""
+    shape = model.topology
+    arc, depth = parents(shape), shape.depth
+    rare = np.zeros(len(shape), np.bool_)  # histories with another word
+    for d in range(1, int(depth.max(initial=0)) + 1):
+        mine = np.flatnonzero((depth == d) & (arc >= 0))
+        rare[mine] = rare[shape.owners[arc[mine]]] | (shape.labels[arc[mine]] >= common)
+    return ~rare[shape.owners] & (shape.labels < common)

@@ -1,0 +1,208 @@
+"""The keyboard page's own small server: what `tacit serve` starts.
+
+It reads everything before it listens: the page (`static/`), the models, and a list of them. A request is
+answered from that table or not at all; no path of a request is ever looked up on disk, so there is nothing to climb out
+of. It listens on this machine only unless told otherwise, and then answers only to this machine's own names, so that no
+web page can reach it by a name of its own (DNS rebinding).
+
+The policy it sends lets the page load from here and from nowhere else. When the page has all it needs it adds a
+stricter one that forbids every request (page/load.js); docs/page.md says what that proves.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from ipaddress import ip_address
+from pathlib import Path
+from typing import NamedTuple
+
+from tacit.base.errors import TacitError
+from tacit.keyboard import layout, parameters
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript"}
+
+
+class Shown(NamedTuple):
+    """A model that the page can switch to."""
+
+    id: str
+    title: str
+    about: str
+    data: bytes  # a compact file
+
+
+class Answer(NamedTuple):
+    """What is sent for a name."""
+
+    kind: str
+    body: bytes
+
+
+Site = Mapping[str, Answer]
+
+
+def page_files() -> dict[str, Answer]:
+    """The page itself: every file that a browser loads, by name.
+
+    >>> sorted(page_files())[-2:], page_files()["index.html"].kind
+    (['trail.js', 'words.js'], 'text/html; charset=utf-8')
+    """
+    here = resources.files("tacit.page") / "static"
+    return {
+        file.name: Answer(TYPES[Path(file.name).suffix], file.read_bytes())
+        for file in here.iterdir()
+        if Path(file.name).suffix in TYPES
+    }
+
+
+def site(models: Sequence[Shown], blocked: Iterable[str] = (), problems: Sequence[str] = ()) -> Site:
+    """All that is served, by the path of the request."""
+    files = page_files()
+    listed = []
+    for i, model in enumerate(models):
+        name = f"model-{i}.tacit"
+        files[name] = Answer("application/octet-stream", model.data)
+        listed.append({"id": model.id, "title": model.title, "about": model.about, "file": name})
+    manifest = {
+        "models": listed,
+        "problems": list(problems),
+        "blocked": sorted(blocked),
+        "layout": layout.as_json(),
+        "parameters": parameters.as_json(),
+    }
+    files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
+    return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
+
+
+class Server(ThreadingHTTPServer):
+    """One thread a connection; a browser that hangs up is nothing to report."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a line on standard error means that a command has failed."""
+
+
+class Server6(Server):
+    """The same for an IPv6 address."""
+
+    address_family = socket.AF_INET6
+
+
+def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
+    """A server that listens but has not begun to answer; `serve_forever` does. Port 0 takes any that is free.
+
+    >>> with server(site([])) as found:
+    ...     found.server_address[0]
+    '127.0.0.1'
+    """
+    if not 0 <= port <= 65535:
+        raise TacitError(f"--port {port}: a port is a number from 0 (any that is free) to 65535")
+    if not host.strip():
+        raise TacitError("--host is empty, which would let everybody in; leave it out, or give an address")
+    kind = Server6 if ":" in host else Server
+    try:
+        return kind((host, port), _handler(files, loopback(host)))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            reason, hint = f"port {port} is in use", "choose another with --port, or --port 0 for any"
+        elif error.errno == errno.EACCES:
+            reason, hint = f"port {port} may not be used", "choose one above 1023"
+        else:
+            reason, hint = f"--host {host}: {error.strerror or error}", "give an address of this machine"
+        raise TacitError(f"cannot serve: {reason}; {hint}") from None
+
+
+def address(found: Server) -> str:
+    """The address of the page, for a browser."""
+    host, port = found.server_address[:2]
+    name = host.decode() if isinstance(host, bytes | bytearray) else host
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
+
+
+def _handler(files: Site, own_names_only: bool) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        server_version, sys_version = "tacit", ""
+        timeout = 30  # seconds that a connection may be silent
+
+        def do_GET(self) -> None:
+            self._answer(body=True)
+
+        def do_HEAD(self) -> None:
+            self._answer(body=False)
+
+        def _answer(self, body: bool) -> None:
+            found = files.get(self.path.partition("?")[0])
+            if own_names_only and not _own(self.headers.get("Host", "")):
+                self._send(
+                    421, Answer("text/plain", b"this server answers to names of this machine only\n"), body
+                )
+            elif found is None:
+                self._send(404, Answer("text/plain", b"there is no such file here\n"), body)
+            else:
+                self._send(200, found, body)
+
+        def _send(self, status: int, answer: Answer, body: bool) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", answer.kind)
+            self.send_header("Content-Length", str(len(answer.body)))
+            for name, value in HEADERS.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if body:
+                self.wfile.write(answer.body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is logged: what a person does here is nobody's business."""
+
+    return Handler
+
+
+def _own(host: str) -> bool:
+    """Whether a Host header names this machine.
+
+    >>> _own("localhost:8080"), _own("[::1]:80"), _own("evil.example:8080"), _own("127.0.0.1.evil.example")
+    (True, True, False, False)
+    """
+    return loopback(host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0])
+
+
+def loopback(name: str) -> bool:
+    """Whether a name or address leads to this machine and nowhere else.
+
+    >>> [loopback(name) for name in ("LOCALHOST", "127.0.0.2", "::1", "0.0.0.0", "", "127.0.0.1.evil.example")]
+    [True, True, True, False, False, False]
+    """
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name.lower() == "localhost"

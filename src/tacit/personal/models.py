@@ -1,0 +1,154 @@
+"""A person's model in a file: what was tuned and no more, on top of the run it was tuned from.
+
+`models/NAME.safetensors` holds the tuned part (`tacit.personal.parts`) under "tuned" and, where the strategy has one,
+the word cache under "memory"; its header says whose it is, how it is mixed, and the sha256 of the global checkpoint, so
+that it is never put on another model. It belongs to one person and stays on that person's device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit import runs
+from tacit.base.errors import TacitError
+from tacit.models.base import Params
+from tacit.personal import trial
+from tacit.personal.mixing import ALONE, MOST, Memory, Mix, mixture, remember
+from tacit.personal.parts import part_named
+from tacit.personal.split import part, some
+from tacit.personal.strategies import Strategy
+from tacit.personal.tuning import personal_model
+from tacit.runs.checkpoints import UNREADABLE, facts_in, load_tree, save_tree
+from tacit.text.packed import bucket
+from tacit.text.vocabulary import UNK
+
+
+class Stored(NamedTuple):
+    """A person's model, ready to be written."""
+
+    user: str
+    tree: dict[str, Any]
+    facts: dict[str, str]
+
+
+class Personal(NamedTuple):
+    """A person's model, read back."""
+
+    params: Params
+    mix: Mix = ALONE
+    memory: Memory | None = None  # one person's
+
+
+def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarray) -> list[Stored]:
+    """The models of these people, each as its gate saw it: tuned on the first part alone."""
+    few = some(ready.users, which)
+    memory = _fixed(remember(part(few, 0, 1))) if strategy.mix.cache else None
+    found = []
+    for k, weights in enumerate(trial.tuned_models(ready, strategy, which)):
+        tree: dict[str, Any] = {"tuned": weights}
+        if memory:
+            tree["memory"] = Memory(*(a[k] for a in memory))
+        facts = {
+            "user": few.text.names[k],
+            "part": strategy.part,
+            "personal": repr(strategy.mix.personal),
+            "cache": repr(strategy.mix.cache),
+            "base": runs.digest(run.path),
+        }
+        found.append(Stored(few.text.names[k], tree, facts))
+    return found
+
+
+def _fixed(memory: Memory) -> Memory:
+    """Caches of always the same length."""
+    kept = min(MOST, memory.word.shape[1])
+    return Memory(
+        *(
+            np.pad(a[:, :kept], ((0, 0), (0, MOST - kept)), constant_values=fill)
+            for a, fill in zip(memory, (-1, 0, 0), strict=True)
+        )
+    )
+
+
+def file_name(user: str) -> str:
+    """The file of a person's model; any name can be one.
+
+    >>> file_name("hamlet/OPHELIA")
+    'hamlet%2FOPHELIA.safetensors'
+    """
+    name = quote(user, safe="", errors="replace")
+    return (
+        name if len(name) <= 100 else hashlib.sha256(user.encode("utf-8", "replace")).hexdigest()
+    ) + ".safetensors"
+
+
+def save(folder: Path, stored: Stored) -> None:
+    """Write one person's model."""
+    save_tree(folder / file_name(stored.user), stored.tree, stored.facts)
+
+
+def load(run: runs.Run, user: str) -> Personal:
+    """The personal model of that name in the run's directory, on top of the run's own."""
+    folder = run.path / "personal" / "models"
+    file = folder / file_name(user)
+    if not file.is_file():
+        there = sorted(unquote(p.stem) for p in folder.glob("*.safetensors"))
+        known = (
+            f"there are: {', '.join(there[:5])}{', …' if len(there) > 5 else ''}"
+            if there
+            else "there are none"
+        )
+        raise TacitError(
+            f"no personal model of '{user}' in {folder}; {known}; `tacit personalize` makes them"
+        )
+    facts = _facts(file)
+    if facts.get("base") != runs.digest(run.path):
+        raise TacitError(f"{file}: tuned from another model than this run's; run `tacit personalize` again")
+    try:
+        chosen, mix = part_named(facts["part"]), Mix(float(facts["personal"]), float(facts["cache"]))
+    except (KeyError, ValueError):
+        raise TacitError(f"{file}: not a personal model; run `tacit personalize` again") from None
+    like: dict[str, Any] = {"tuned": jax.eval_shape(chosen.start, run.params)}
+    if mix.cache:
+        whole = np.zeros(MOST, np.int32)
+        like["memory"] = Memory(whole, whole, whole.astype(np.float32))
+    tree, _ = load_tree(file, like)
+    params = chosen.join(run.params, tree["tuned"])
+    return Personal(jax.tree.map(jnp.asarray, params), mix, tree.get("memory"))
+
+
+def _facts(file: Path) -> dict[str, str]:
+    """What the header says; `load_tree` checks the rest."""
+    try:
+        found = facts_in(file.read_bytes())
+    except (OSError, *UNREADABLE):
+        found = None
+    if not found or not isinstance(found, dict):
+        raise TacitError(f"{file}: damaged personal model; run `tacit personalize` again")
+    return found
+
+
+def reading(run: runs.Run, own: Personal) -> Callable[[Any], Array]:
+    """The log-scores of this person's model, from inputs [rows, time] to [rows, time, words]."""
+    read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
+    memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # of nobody
+    return lambda inputs: read(run.params, own.params, memory, inputs)[0]
+
+
+def suggest(run: runs.Run, own: Personal, context: np.ndarray, k: int) -> list[tuple[int, float]]:
+    """The k likeliest next words after a context of ids (`<s>` first) for this person, with their probabilities."""
+    padded = np.zeros((1, bucket(len(context))), np.int32)
+    padded[0, : len(context)] = context
+    scores = jax.jit(reading(run, own))(padded)[0, len(context) - 1]
+    odds = np.exp(np.asarray(scores - jax.nn.logsumexp(scores), np.float64))
+    order = np.argsort(-odds[UNK + 1 :], kind="stable")[:k] + UNK + 1
+    return [(int(i), float(odds[i])) for i in order]

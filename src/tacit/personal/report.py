@@ -1,0 +1,235 @@
+"""What `tacit personalize` shows: Table 1, Figures 2 and 3 of paper 3, and what the gate changes."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tacit.personal.sums import HUNDREDTHS
+from tacit.runs import plots
+from tacit.runs.report import document, table
+
+# Table 1: change of accuracy by (B, L), from a mean of 0.166
+PUBLISHED = {
+    (5, 0.01): 0.012,
+    (5, 0.1): 0.024,
+    (5, 1.0): -0.019,
+    (10, 0.01): 0.008,
+    (10, 0.1): 0.022,
+    (10, 1.0): 0.002,
+    (20, 0.01): 0.005,
+    (20, 0.1): 0.018,
+    (20, 1.0): 0.015,
+}
+Rows = list[list[str]]
+
+
+def _half(value: float | None) -> str:
+    return f"±{value:.4f}" if value is not None and math.isfinite(value) else ""
+
+
+def _number(value: float | None) -> str:
+    return f"{value:.1f}" if value is not None else ""  # in a file what is not finite is null
+
+
+def grid(summary: Mapping[str, Any]) -> Rows:
+    """Table 1, the header first."""
+    header = ["B", "L", "change", "95 %", "relative", "gain ≥ 0.02", "lose ≥ 0.02", "perplexity", "published"]
+    rows = [header]
+    for r in summary["grid"]:
+        theirs = PUBLISHED.get((r["batch"], r["lr"]))
+        rows.append(
+            [
+                str(r["batch"]),
+                f"{r['lr']:g}",
+                f"{r['delta_mean']:.4f}",
+                _half(r["ci95"]),
+                f"{r['relative']:.1%}",
+                f"{r['gain_share']:.1%}",
+                f"{r['loss_share']:.1%}",
+                _number(r["perplexity_after"]),
+                f"{theirs:.3f}" if theirs is not None else "",
+            ]
+        )
+    return rows
+
+
+def strategies(summary: Mapping[str, Any], most: int = 12) -> Rows:
+    """What was tried, the best first."""
+    rows = [["strategy", "change", "95 %", "relative", "lose ≥ 0.02", "perplexity", "kB a person"]]
+    for r in summary["strategies"][:most]:
+        rows.append(
+            [
+                r["name"],
+                f"{r['delta_mean']:.4f}",
+                _half(r["ci95"]),
+                f"{r['relative']:.1%}",
+                f"{r['loss_share']:.1%}",
+                _number(r["perplexity_after"]),
+                f"{r['bytes'] / 1000:,.0f}",
+            ]
+        )
+    return rows
+
+
+def gate(summary: Mapping[str, Any]) -> Rows:
+    """With the gate and without it."""
+    g = summary["gate"]
+
+    def row(name: str, key: str, shape: str) -> list[str]:
+        return [name, format(g[f"{key}_without"], shape), format(g[key], shape)]
+
+    return [
+        ["last part", "without", "with the gate"],
+        ["people with a personal model", "100.0%", f"{g['accepted_share']:.1%}"],
+        row("change of accuracy", "delta_mean", ".4f"),
+        row("people who type worse", "worse_share", ".1%"),
+        row(f"significantly worse, of {g['tested']:.0f} tested", "significantly_worse_share", ".1%"),
+    ]
+
+
+def margins(summary: Mapping[str, Any]) -> Rows:
+    """What each margin would do."""
+    rows = [["margin", "accepted", "change", "gain kept", "worse", "significantly worse"]]
+    for m in summary["gate"]["margins"]:
+        kept = m["kept"]
+        rows.append(
+            [
+                f"{m['margin']:g}",
+                f"{m['accepted_share']:.1%}",
+                f"{m['delta_mean']:.4f}",
+                f"{kept:.0%}" if kept is not None and math.isfinite(kept) else "",
+                f"{m['worse_share']:.1%}",
+                f"{m['significantly_worse_share']:.1%}",
+            ]
+        )
+    return rows
+
+
+def tables(summary: Mapping[str, Any]) -> list[tuple[str, Rows]]:
+    """What the command prints."""
+    base = summary["grid"][0]["baseline"]
+    shown = [
+        (f"change of top-1 accuracy, from {base:.4f} (mean of {summary['users']} people)", grid(summary))
+    ]
+    if len(summary["strategies"]) > len(summary["grid"]):
+        shown.append(("strategies, the best first", strategies(summary)))
+    return [*shown, (f"the gate, margin {summary['gate']['margin']:g}", gate(summary))]
+
+
+def who(summary: Mapping[str, Any]) -> str:
+    """Who was measured, and who was left out."""
+    why = [f"{reason} {n}" for reason, n in summary["left_out_why"].items() if n]
+    return f"{summary['users']} people ({summary['people']}); left out: {', '.join(why) if why else 'nobody'}"
+
+
+def histograms(summary: Mapping[str, Any]) -> list[str]:
+    """Figure 2: for each B, how people's change of accuracy is spread, a line for each L."""
+    x = [i / 100 + 0.005 for i in range(-HUNDREDTHS - 1, HUNDREDTHS + 1)]
+    shown = []
+    for batch in dict.fromkeys(r["batch"] for r in summary["grid"]):
+        lines = {}
+        for r in summary["grid"]:
+            if r["batch"] == batch:
+                counts = summary["histograms"][f"B {batch}, L {r['lr']:g}"]
+                lines[f"L {r['lr']:g}"] = (x, [n / max(1, sum(counts)) for n in counts])
+        label = f"change of accuracy, B {batch}"
+        shown.append(plots.curves(lines, "share of people", xlabel=label, percent=True))
+    return shown
+
+
+def slices(summary: Mapping[str, Any]) -> list[str]:
+    """Figure 3: mean change by tokens to tune on and by accuracy before, a colour for each setting."""
+    best = max(summary["grid"], key=lambda r: r["delta_mean"])
+    named = {
+        f"L {r['lr']:g}": summary["slices"][f"B {r['batch']}, L {r['lr']:g}"]
+        for r in summary["grid"]
+        if r["batch"] == best["batch"]
+    }
+    shown = []
+    for what, label in (("tokens", "tokens to tune on"), ("baseline", "accuracy before")):
+        first = next(iter(named.values()))[what]
+        groups = [f"{s['slice']}\n({s['users']:.0f})" for s in first]
+        series = {name: [s["delta_mean"] for s in found[what]] for name, found in named.items()}
+        xlabel = f"{label} (people), B {best['batch']}"
+        shown.append(plots.clusters(groups, series, xlabel, "mean change of accuracy"))
+    return shown
+
+
+def sentence(summary: Mapping[str, Any]) -> str:
+    """What came of it, in a few words."""
+    best, g = summary["best"], summary["gate"]
+    chosen = " / ".join(dict.fromkeys(best["chosen_by_halves"]))
+    by = "by what the other half of them chose" if best["cross_fitted"] else "by what they chose together"
+    return (
+        f"{summary['users']} people tune the model on their own text, {by} ({chosen}): top-1 accuracy "
+        f"{best['baseline']:.1%} becomes {best['baseline'] + best['delta_mean']:.1%} in the mean, "
+        f"{best['gain_share']:.1%} of them gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate "
+        f"{g['accepted_share']:.1%} have a personal model and {g['worse_share']:.1%} type worse with it, instead of "
+        f"{g['worse_share_without']:.1%}"
+    )
+
+
+def section(summary: Mapping[str, Any], link: str) -> list[str]:
+    """A part of a run's own report: the grid, how people's change is spread, what the gate changes."""
+    return [
+        "<h2>Personalised</h2>",
+        f"<p>{html.escape(sentence(summary))}.</p>",
+        table([row[:-1] for row in grid(summary)]),
+        "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % in "
+        "batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of people).</p>",
+        *(f"<figure>{svg}</figure>" for svg in histograms(summary)),
+        table(gate(summary)),
+        "<p>For the gate a model is tuned on the first 64 % and looked at on the next 16 %; it is kept only where it "
+        "is better there. That is less text than above, so “without” is not the change above. All figures are of "
+        f'the last 20 %. <a href="{html.escape(link)}">Who gains, and what every margin would do</a></p>',
+    ]
+
+
+def page(summary: Mapping[str, Any]) -> str:
+    """The page as HTML."""
+    s, t, best = summary, summary["tuning"], summary["best"]
+    title = f"Tacit: {s['run']}, personalised"
+    passes = f"{t['epochs']} epoch{'s' if t['epochs'] > 1 else ''}"
+    limit = f"{t['max_tokens']:,} tokens at most" if t["max_tokens"] else "no limit of tokens"
+    chose = (
+        "each half of the people chose for the other"
+        if best["cross_fitted"]
+        else "too few people for halves, everybody chose for everybody"
+    )
+    return document(
+        title,
+        [
+            f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(who(s))}</p>",
+            f"<p><b>Recommended:</b> {html.escape(s['recommendation'])}.</p>",
+            "<h2>The grid (Table 1)</h2>",
+            table(grid(s)),
+            "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % "
+            f"({passes}, {limit}), from a mean of {s['grid'][0]['baseline']:.4f}. ± is a 95 % interval (jackknife over "
+            "50 groups of people). <b>Published</b>: paper 3, over 300,000 users of Gboard in American English, from "
+            "0.166. Another model, other people: compare shapes, not sizes.</p>",
+            "<h2>How people's change is spread (Figure 2)</h2>",
+            *(f"<figure>{svg}</figure>" for svg in histograms(s)),
+            "<h2>Who gains (Figure 3)</h2>",
+            *(f"<figure>{svg}</figure>" for svg in slices(s)),
+            "<h2>Strategies</h2>",
+            table(strategies(s)),
+            f"<p>Chosen ({chose}): {html.escape(' / '.join(dict.fromkeys(best['chosen_by_halves'])))}. On those who "
+            f"did not choose, accuracy {best['baseline']:.4f} changes by {best['delta_mean']:.4f} "
+            f"{_half(best['ci95'])} ({best['relative']:+.1%}).</p>",
+            "<h2>What the gate changes</h2>",
+            table(gate(s)),
+            "<p>Tuned on the first 64 % of each person's text, looked at on the next 16 %, measured on the last 20 %, "
+            f"which neither saw; strategy and margin: {chose}. Significantly worse: McNemar's exact test, one-sided, "
+            "5 %, over people with at least 300 words in the last part.</p>",
+            table(margins(s)),
+            f"<p>{s['accepted']} people were accepted; {len(s['stored'])} of their models are stored.</p>",
+            "<h2>What the server saw</h2>",
+            "<p>Totals of whole numbers: a histogram, and figures by 50 groups of people and by slices, in "
+            f"<code>sums.npz</code>. {s['alone']:,} of {s['users']:,} people are the only ones of their group in a "
+            "slice, and a total over one person is that person's row. Nothing was noised or encrypted in this "
+            "simulation, so no ε is claimed.</p>",
+        ],
+    )

@@ -1,0 +1,103 @@
+"""Checkpoints: parameter trees as safetensors.
+
+A checkpoint is one safetensors file: every leaf of the tree under its path ("params/gru0/input"), and in
+the header, as one JSON text under the key "tacit", the format, the facts and the sha256 of all of it (one key
+only: safetensors writes several in any order, and equal checkpoints must be equal bytes). Reading checks
+format, names, shapes, types and the sha256, so that a damaged or foreign file is one clear line and never a
+wrong model. No pickle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from tacit.base.errors import TacitError
+from tacit.base.files import write_atomic
+from tacit.models.base import tree_names
+
+_FORMAT = "tacit checkpoint 1"
+
+# whatever may go wrong with a header that is none
+UNREADABLE = (SafetensorError, ValueError, LookupError, struct.error, TypeError, AttributeError)
+
+
+def save_tree(path: Path, tree: Any, facts: Mapping[str, str]) -> None:
+    """Write a tree of arrays as a checkpoint."""
+    leaves = [np.asarray(leaf, order="C") for leaf in jax.tree.leaves(tree)]
+    tensors = dict(zip(tree_names(tree), leaves, strict=True))
+    said = {"format": _FORMAT, **facts}
+    said["sha256"] = _digest(tensors, said)
+    write_atomic(path, save_tensors(tensors, {"tacit": json.dumps(said, sort_keys=True)}))
+
+
+def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps(dict(facts), sort_keys=True).encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
+        digest.update(np.ascontiguousarray(tensors[name]).data)
+    return digest.hexdigest()
+
+
+def facts_in(data: bytes) -> Any:
+    """What the header of a checkpoint's bytes says, unchecked; one of `UNREADABLE` where it has none."""
+    header = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
+    return json.loads((header.get("__metadata__") or {}).get("tacit", "{}"))
+
+
+def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
+    """Read a checkpoint into the shape of `like` (arrays or their shapes), with the facts of its header."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise TacitError(
+            f"{path}: no such checkpoint; train the run first, or give a run directory"
+        ) from None
+    except OSError as error:
+        raise TacitError(f"{path}: cannot be read ({error.strerror})") from None
+    try:
+        tensors = load_tensors(data)
+        facts = facts_in(data)
+    except UNREADABLE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise TacitError(
+            f"{path}: damaged or truncated checkpoint ({reason}); restore it or train again"
+        ) from None
+    if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
+        raise TacitError(
+            f"{path}: not a checkpoint of this Tacit (its header should say '{_FORMAT}'); train the run again"
+        )
+    names, leaves = tree_names(like), jax.tree.leaves(like)
+    for name, leaf in zip(names, leaves, strict=True):
+        if name not in tensors:
+            raise TacitError(
+                f"{path}: '{name}' is missing; the checkpoint belongs to another model or optimiser"
+            )
+        found = tensors[name]
+        if found.shape != leaf.shape or found.dtype != leaf.dtype:
+            raise TacitError(
+                f"{path}: '{name}' is {found.dtype} {list(found.shape)}, expected {leaf.dtype} {list(leaf.shape)}; "
+                "the checkpoint belongs to another model"
+            )
+    if extra := set(tensors) - set(names):
+        raise TacitError(
+            f"{path}: '{min(extra)}' is not part of this model; the checkpoint belongs to another"
+        )
+    if facts.pop("sha256", None) != _digest(tensors, facts):
+        raise TacitError(
+            f"{path}: damaged checkpoint (its sha256 is not what it says); restore it or train again"
+        )
+    values = [tensors[name] for name in names]
+    if not all(np.isfinite(v).all() for v in values if v.dtype.kind == "f"):
+        raise TacitError(f"{path}: it holds numbers that are not finite; restore it or train again")
+    return jax.tree.unflatten(jax.tree.structure(like), values), facts

@@ -1,0 +1,232 @@
+"""What a run is, in one frozen value.
+
+A configuration is a TOML file with one table for each part of a run; each room declares its own table
+(`TextConfig` in text/, `ModelConfig` in models/, …) and this module puts them together, reads presets
+and files, and checks what no single key can know.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from tacit.base.errors import TacitError, nearest
+from tacit.base.settings import build, number
+from tacit.federated import aggregation, server
+from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.central import CentralConfig
+from tacit.federated.executors import Executor
+from tacit.federated.local import ClientConfig
+from tacit.federated.sampling import SamplingConfig
+from tacit.federated.server import OPTIMISERS, ServerConfig
+from tacit.models import ModelConfig, architecture, check
+from tacit.text.catalogue import user_path
+from tacit.text.prepare import PartitionConfig, TextConfig
+from tacit.text.typists import TypistsConfig
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The run: how long, how judged, how carried out."""
+
+    mode: Literal["federated", "central"] = "federated"
+    rounds: int = number(50, 1)
+    # what chooses the best round
+    best: Literal["perplexity", "top1", "top3", "sll", "sll_without_oov"] = "perplexity"
+    evaluate_every: int = number(1, 1)
+    evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
+    checkpoint_every: int = number(1, 1)
+    executor: Executor = "auto"
+    lanes_mb: int = number(0, 0)  # vmap: memory for the lanes; 0: a third of the device's, or 2 GB
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole run."""
+
+    name: str = "run"
+    seed: int = number(0, 0, 2**31 - 1)
+    text: TextConfig = field(default_factory=TextConfig)
+    typists: TypistsConfig = field(default_factory=TypistsConfig)
+    partition: PartitionConfig = field(default_factory=PartitionConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    client: ClientConfig = field(default_factory=ClientConfig)
+    aggregation: AggregationConfig = field(default_factory=AggregationConfig)
+    server: ServerConfig = field(default_factory=ServerConfig)
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    central: CentralConfig = field(default_factory=CentralConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+def presets() -> list[str]:
+    """The names of the built-in configurations."""
+    files = resources.files("tacit").joinpath("presets").iterdir()
+    return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
+
+
+def preset_summary(name: str) -> str:
+    """The first line of a preset's own comment."""
+    text = resources.files("tacit").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    return text.splitlines()[0].lstrip("# ")
+
+
+def read_tables(source: str) -> dict[str, Any]:
+    """The tables of a preset (by name) or of a TOML file (by path)."""
+    path = Path(source)
+    try:
+        if source in presets():
+            text = resources.files("tacit").joinpath("presets", f"{source}.toml").read_text("utf-8")
+        elif path.suffix == ".toml" or path.is_file():
+            text = path.read_text("utf-8")
+        else:
+            raise TacitError(f"no preset '{source}'{nearest(source, presets())}; or give a .toml file")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        known = ", ".join(presets())
+        raise TacitError(f"no configuration file at {path}; give a .toml file or a preset: {known}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TacitError(f"cannot read the configuration {path}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise TacitError(f"{source} is not valid TOML: {error}") from None
+
+
+def set_key(tables: dict[str, Any], assignment: str) -> None:
+    """Carry out one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
+    key, equals, raw = assignment.partition("=")
+    if not equals or not key.strip():
+        raise TacitError(f"--set {assignment!r} must look like table.key=value, for example client.lr=0.5")
+    try:
+        given = tomllib.loads(f"value = {raw}")
+        value = given["value"] if len(given) == 1 else raw.strip()  # one assignment, not several lines
+    except (ValueError, RecursionError):
+        value = raw.strip()
+    *parents, last = key.strip().split(".")
+    for parent in parents:
+        tables = tables.setdefault(parent, {})
+        if not isinstance(tables, dict):
+            raise TacitError(f"--set {assignment!r}: '{parent}' is a key, not a table")
+    tables[last] = value
+
+
+def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
+    """The whole configuration of a preset or file, with `--set` assignments and defaults applied.
+
+    >>> resolve("fedavg", ["client.lr=0.5", "training.rounds=3"]).client.lr
+    0.5
+    """
+    tables = read_tables(source)
+    for assignment in assignments:
+        set_key(tables, assignment)
+    config = from_tables(tables)
+    aggregation.aggregation(config.aggregation, config.sampling.scheme)  # these refuse what they do not know
+    server.server_optimiser(config.server)
+    return dataclasses.replace(
+        config, aggregation=aggregation.settled(config.aggregation), server=server.settled(config.server)
+    )
+
+
+def from_anywhere(config: Config) -> Config:
+    """The configuration with its files by their full paths, so that a run can be read from any folder."""
+    corpus, inventory, words = (
+        given
+        if given in ("", "typists") or not user_path(given).exists()
+        else str(user_path(given).resolve())
+        for given in (config.text.corpus, config.text.inventory, config.text.words)
+    )
+    text = dataclasses.replace(config.text, corpus=corpus, inventory=inventory, words=words)
+    return dataclasses.replace(config, text=text)
+
+
+def from_tables(tables: Mapping[str, Any]) -> Config:
+    """A configuration from nested tables, checked key by key and then as a whole.
+
+    Whether there are such a rule and optimiser is not asked: what a run has learned can be read without them.
+    """
+    named = tables.get("model")
+    if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
+        rest = {k: v for k, v in named.items() if k != "architecture"}
+        tables = {**tables, "model": {**dataclasses.asdict(architecture(str(named["architecture"]))), **rest}}
+    text = tables.get("text")
+    if isinstance(text, Mapping) and text.get("protocol") == "fedatt":  # whole sentences, every word
+        tables = {**tables, "text": {"vocabulary": 0, "max_words": 0, **text}}
+    config: Config = build(Config, tables)
+    check(config.model)
+    _refuse_what_does_nothing(config)
+    return config
+
+
+def _refuse_what_does_nothing(config: Config) -> None:
+    """A key that was set and that nothing would read is a mistake, not a wish."""
+    if config.text.pieces and not config.text.inventory:
+        raise TacitError(
+            f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
+        )
+    step, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
+    dealt, usual = config.partition, Config()
+    by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
+    moments = ("adam", "yogi")
+    ours = step.optimiser in OPTIMISERS  # one's own may read any key
+    idle = {
+        "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
+        "partition.clients": (
+            dealt.clients != usual.partition.clients and by_people,
+            "partition.kind = 'iid' or another",
+        ),
+        "partition.by": (
+            dealt.by != usual.partition.by and dealt.kind not in ("shards", "dirichlet"),
+            "partition.kind = 'shards' or 'dirichlet'",
+        ),
+        "partition.shards": (
+            dealt.shards != usual.partition.shards and dealt.kind != "shards",
+            "partition.kind = 'shards'",
+        ),
+        "partition.alpha": (
+            dealt.alpha != usual.partition.alpha and dealt.kind != "dirichlet",
+            "partition.kind = 'dirichlet'",
+        ),
+        "partition.sigma": (
+            dealt.sigma != usual.partition.sigma and dealt.kind != "quantity",
+            "partition.kind = 'quantity'",
+        ),
+        "server.momentum": (
+            step.momentum > 0 and ours and step.optimiser != "sgd",
+            "server.optimiser = 'sgd'",
+        ),
+        "server.nesterov": (step.nesterov and ours and not step.momentum, "server.momentum above 0"),
+        "server.beta1": (
+            step.beta1 != usual.server.beta1 and ours and step.optimiser not in moments,
+            "adam or yogi",
+        ),
+        "server.beta2": (
+            step.beta2 != usual.server.beta2 and ours and step.optimiser not in moments,
+            "adam or yogi",
+        ),
+        "server.tau": (
+            step.tau != usual.server.tau and step.optimiser == "sgd",
+            "an adaptive server.optimiser",
+        ),
+        "aggregation.uniform": (
+            config.aggregation.uniform and (scheme != "uniform" or rule in ("attentive", "attentive-loss")),
+            "aggregation.rule = 'mean' and sampling.scheme = 'uniform'",
+        ),
+        "aggregation.bound": (
+            config.aggregation.bound > 0 and rule in ("mean", "attentive-loss"),
+            "aggregation.rule = 'attentive'",
+        ),
+        "aggregation.distance": (
+            config.aggregation.distance != usual.aggregation.distance and rule in ("mean", "attentive-loss"),
+            "aggregation.rule = 'attentive'",
+        ),
+        "aggregation.form": (
+            config.aggregation.form != usual.aggregation.form and rule in ("mean", "attentive"),
+            "aggregation.rule = 'attentive-loss'",
+        ),
+    }
+    for key, (useless, needs) in idle.items():
+        if useless:
+            raise TacitError(f"{key} would do nothing here: it needs {needs}; remove it or set that")

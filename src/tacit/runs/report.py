@@ -1,0 +1,247 @@
+"""report.html: a run (and what it is compared with) on one page that opens without network.
+
+Everything on the page comes from the run directories' own files; nothing is typed in.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tacit.base import settings
+from tacit.base.errors import TacitError
+from tacit.base.files import read_lines, write_atomic
+from tacit.runs import plots, read_config
+from tacit.runs.config import Config
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { margin-top: 2.2rem; font-size: 1.2rem }
+p.lead { color: color-mix(in srgb, currentColor 70%, transparent); margin-top: 0 }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid var(--line) }
+figure { display: inline-block; margin: .5rem 1rem .5rem 0; background: #fff; border-radius: 8px; padding: .5rem; }
+figure svg { max-width: 100%; height: auto } .scroll { overflow-x: auto }
+.chip { display: inline-block; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .6rem; margin: .1rem; }
+.chip small { opacity: .6 } pre { background: var(--soft); padding: 1rem; overflow-x: auto; border-radius: 8px }
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model on the page."""
+
+    name: str
+    test: Mapping[str, Any]
+    seen: Mapping[str, Any] | None = None
+    curve: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report shows."""
+
+    title: str
+    lead: str
+    entries: Sequence[Entry]
+    config: Config
+    suggestions: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]] = field(default_factory=dict)
+    data: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    sections: Sequence[str] = ()  # HTML of other rooms
+
+
+def entry_of(path: Path, name: str | None = None) -> Entry:
+    """A run directory as an entry: its curve from metrics.jsonl, its figures from summary.json."""
+    config = read_config(path)
+    file = path / "summary.json"
+    if not file.is_file():
+        raise TacitError(
+            f"{path}: the run has not ended (no summary.json); go on with `tacit train … --resume`"
+        )
+    try:
+        summary = json.loads(file.read_text("utf-8"))
+        entry = Entry(
+            name or config.name,
+            summary["test"],
+            summary["seen"],
+            read_lines(path / "metrics.jsonl"),
+        )
+        for part in ("test", "seen"):  # are the figures there?
+            comparison([entry], part)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise TacitError(f"{file}: not a summary written by Tacit ({error!r}); train the run again") from None
+    return entry
+
+
+def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]:
+    """Rows of the comparison table, the header first."""
+    header = ["model", "perplexity", "top-1 recall", "top-3 recall", "log-lik. / sentence"]
+    rows = [header]
+    for entry in entries:
+        figures = entry.test if which == "test" else entry.seen
+        if figures is not None:
+            shapes = {"perplexity": ".1f", "top1": ".2%", "top3": ".2%", "sll": ".2f"}
+            rows.append([entry.name, *(_cell(figures, key, shape) for key, shape in shapes.items())])
+    return rows
+
+
+def _cell(figures: Mapping[str, Any], key: str, shape: str) -> str:
+    """A figure, and half of its interval where there is one (NaN for one person, null in a file)."""
+    half = figures.get("ci95", {}).get(key)
+    around = f" ± {format(half, shape)}" if half and not math.isnan(half) else ""
+    return format(figures[key], shape) + around
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of plain text as an HTML table, the header first."""
+    head, *body = [[html.escape(cell) for cell in row] for row in rows]
+    lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in body]
+    return (
+        '<div class="scroll"><table><thead><tr>'
+        + "".join(f"<th>{c}</th>" for c in head)
+        + "</tr></thead><tbody>"
+        + "".join(f"<tr>{line}</tr>" for line in lines)
+        + "</tbody></table></div>"
+    )
+
+
+def _curve(entry: Entry, key: str) -> plots.Curve:
+    points = [(r["round"], r[key]) for r in entry.curve if key in r]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def figures(entries: Sequence[Entry]) -> list[str]:
+    """The plots: validation over rounds and test recall, as SVG."""
+    moving = [e for e in entries if e.curve]
+    still = [e for e in entries if not e.curve]
+    shown = [
+        plots.curves(
+            {e.name: _curve(e, "valid_perplexity") for e in moving},
+            "validation perplexity",
+            {f"{e.name} (test)": e.test["perplexity"] for e in still},
+            log=True,
+        ),
+        plots.curves(
+            {e.name: _curve(e, "valid_top1") for e in moving},
+            "validation top-1 recall",
+            {f"{e.name} (test)": e.test["top1"] for e in still},
+            percent=True,
+        ),
+    ]
+    if len(entries) > 1:
+        half = {e.name: e.test["ci95"]["top1"] for e in entries if e.test.get("ci95", {}).get("top1")}
+        shown.append(plots.bars({e.name: e.test["top1"] for e in entries}, "top-1 recall on the test", half))
+    return shown
+
+
+def render(page: Page) -> str:
+    """The page as HTML."""
+    people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a test split has one voice only
+    out = [
+        f"<h1>{html.escape(page.title)}</h1><p class=lead>{html.escape(page.lead)}</p>",
+        "<h2>How it learned</h2>",
+        *(f"<figure>{svg}</figure>" for svg in figures(page.entries)),
+        "<h2>On people it never saw</h2>" if people else "<h2>On the test text</h2>",
+        table(comparison(page.entries)),
+        "<p>Perplexity counts every word and sentence end. Recall is the share of typed words that were the first "
+        "suggestion, or among the first three; a word outside the vocabulary is a miss."
+        + (" ± is a 95 % interval over people (jackknife).</p>" if people else "</p>"),
+    ]
+    if any(e.seen for e in page.entries):
+        out += [
+            "<h2>On later messages of people it learned from</h2>",
+            table(comparison(page.entries, "seen")),
+        ]
+    if spread := [e for e in page.entries if people and e.test.get("by_person")]:
+        rows = [["model", "10th percentile", "median person", "90th percentile"]]
+        rows += [
+            [e.name, *(f"{e.test['by_person']['top1'][q]:.2%}" for q in ("p10", "p50", "p90"))]
+            for e in spread
+        ]
+        out += ["<h2>People differ: top-1 recall</h2>", table(rows)]
+    if page.suggestions:
+        out += ["<h2>What it would suggest</h2>", _suggestions(page.suggestions)]
+    out += page.sections
+    if page.data:
+        out += ["<h2>The text</h2>", table([["", ""], *map(list, page.data)])]
+    if page.facts:
+        out += ["<h2>The run</h2>", table([["", ""], *map(list, page.facts)])]
+    config = html.escape(settings.dump(page.config))
+    whose = html.escape(page.config.name)
+    out += [
+        f"<h2>Configuration of {whose}</h2>",
+        f"<details><summary>every key</summary><pre>{config}</pre></details>",
+    ]
+    return document(page.title, out)
+
+
+def document(title: str, body: Sequence[str]) -> str:
+    """A whole page of these pieces of HTML, in the style of all reports."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        + "\n".join(body)
+        + "</body></html>\n"
+    )
+
+
+def _suggestions(examples: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]]) -> str:
+    models = list(next(iter(examples.values())))
+    head = "".join(f"<th>{html.escape(m)}</th>" for m in models)
+    rows = []
+    for context, by_model in examples.items():
+        cells = "".join(
+            "<td>"
+            + " ".join(
+                f"<span class=chip>{html.escape(w)} <small>{p:.0%}</small></span>" for w, p in by_model[m]
+            )
+            + "</td>"
+            for m in models
+        )
+        rows.append(f"<tr><td>{html.escape(context) or '<i>(nothing typed yet)</i>'} …</td>{cells}</tr>")
+    return (
+        f'<div class="scroll"><table><thead><tr><th>typed so far</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str]]:
+    """What a run was, for people."""
+    sent = summary["bytes_per_client_and_round"]
+    rows = [
+        ("parameters", f"{summary['parameters']:,}"),
+        ("vocabulary", f"{summary['vocabulary']:,} words"),
+        ("best round", f"{summary['best_round']} (by {summary['chosen_by']})"),
+        ("training and evaluation", f"{seconds:.0f} s"),
+        ("privacy", f"ε: none ({summary['epsilon_reason']})"),
+    ]
+    if sent:
+        rows.insert(2, ("clients", f"{summary['clients']:,}"))
+        rows.insert(
+            3,
+            (
+                "a client sends and receives a round",
+                f"{sent['up'] / 1e6:.2f} MB and {sent['down'] / 1e6:.2f} MB",
+            ),
+        )
+    return rows
+
+
+def write(path: Path, page: Page) -> Path:
+    """Write the page, whole or not at all."""
+    write_atomic(path, render(page))
+    return path
+
+
+def seconds_of(path: Path) -> float:
+    """How long the rounds of a run took together."""
+    return sum(line["seconds"] for line in read_lines(path / "timings.jsonl"))
