@@ -34,7 +34,7 @@ class ServerConfig:
     tau: float = number(1e-3, 1e-12)
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
-    plugins: Own = ()  # the settings of an optimiser of one's own
+    own: Own = ()  # the settings of an optimiser of one's own
     code: str = ""  # a mark of its file; a run writes it down
 
 
