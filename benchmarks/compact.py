@@ -18,9 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.lm.protocol import suggest
 from tacit.ngram import kneser_ney, validity
 from tacit.ngram.automaton import Automaton, from_trie, log_probs
-from tacit.ngram.compact import reader, search, writer
+from tacit.ngram.compact import reader, writer
+from tacit.ngram.compact.model import CompactSource
 from tacit.ngram.trie import Trie
 from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 
@@ -134,7 +136,8 @@ def main() -> None:
             for s, n in zip(draw.integers(0, len(sentences), 3000), draw.integers(0, 10, 3000), strict=True)
             if sentences[s, 1 + n] > 2
         ]
-        search.next_words(small, [])  # the favourites are sorted once
+        source = CompactSource(small)
+        suggest(source, [])  # the favourites are sorted once
         back, rounded = small.to_automaton()
         ids = by_bytes(vocabulary).ids
         before, after = perplexity(exact, tokens, offsets), perplexity(rounded, ids[tokens], offsets)
@@ -147,9 +150,9 @@ def main() -> None:
                     "bytes": size,
                     "write_s": round(wrote, 2),
                     "open_ms": round(statistics.median(opened), 2),
-                    "top3": quantiles(lambda c, _: search.next_words(small, c), contexts),
-                    "prefix1": quantiles(lambda c, w: search.complete(small, c, w[:1]), contexts),
-                    "prefix3": quantiles(lambda c, w: search.complete(small, c, w[:3]), contexts),
+                    "top3": quantiles(lambda c, _, source=source: suggest(source, c), contexts),
+                    "prefix1": quantiles(lambda c, w, source=source: suggest(source, c, 3, w[:1]), contexts),
+                    "prefix3": quantiles(lambda c, w, source=source: suggest(source, c, 3, w[:3]), contexts),
                     "perplexity": round(before, 3),
                     "quantised": round(after, 3),
                     "relative": round(after / before - 1, 6),

@@ -29,13 +29,13 @@ import numpy as np
 
 from tacit import runs
 from tacit.federated.evaluation import scorer
-from tacit.ngram import baseline
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.distillation import sampling
 from tacit.ngram.distillation.approximate import algorithm_1, count
 from tacit.ngram.distillation.minimise import minimise
 from tacit.ngram.distillation.sampling import Sentences
 from tacit.ngram.distillation.topology import from_corpus
+from tacit.ngram.score import score
 from tacit.scoring.scores import summary
 from tacit.text import supplement
 from tacit.text.packed import Packed
@@ -68,13 +68,13 @@ def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namesp
     note("network", scorer(run.model)(run.params, ready.test))
     typed = _sentences(ready.clients)
     collected = from_corpus(typed, source.vocabulary, *limits)
-    note("collected", baseline.score(collected, ready.test))
-    note("expected", baseline.score(weighted_by(collected.topology, typed), ready.test))
+    note("collected", score(collected, ready.test))
+    note("expected", score(weighted_by(collected.topology, typed), ready.test))
     drawn = sampling.draw(source, 0, given.sentences)
-    note("drawn", baseline.score(weighted_by(collected.topology, drawn), ready.test))
+    note("drawn", score(weighted_by(collected.topology, drawn), ready.test))
     own = from_corpus(_sentences(beside.packed(run.vocabulary)), source.vocabulary, *limits)
     refined = algorithm_1(source, own, given.sentences, 0, *limits).refined
-    note("refined", baseline.score(refined, ready.test))
+    note("refined", score(refined, ready.test))
     return found
 
 

@@ -160,3 +160,11 @@ def local_sgd(
         z = {k: momentum * z[k] + g[k] for k in g}
         w = {k: w[k] - lr * z[k] for k in w}
     return w
+
+
+def next_words(model, params, ids, k: int, allowed=None) -> list[tuple[int, float]]:
+    """The k likeliest next words of a network after ids (`<s>` first), from all probabilities put in order."""
+    logits = np.asarray(model.apply(params, np.asarray(ids)[None])[0, -1], np.float64)
+    odds = softmax_rows(logits)
+    words = [w for w in range(3, len(odds)) if allowed is None or allowed[w]]
+    return [(w, float(odds[w])) for w in sorted(words, key=lambda w: (-odds[w], w))[:k]]

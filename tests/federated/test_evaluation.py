@@ -11,7 +11,7 @@ import worlds
 
 import reference
 from tacit.federated import evaluation
-from tacit.federated.evaluation import scorer, suggest
+from tacit.federated.evaluation import scorer
 from tacit.models import ModelConfig, language_model
 from tacit.scoring.scores import Scores, Sums, by_person, distribution, intervals, overall
 from tacit.text.packed import batch_rows, pack
@@ -178,13 +178,3 @@ def test_scores_group_by_anything():
     scores = Scores(*(np.arange(4.0) for _ in FIELDS))
     sums = scores.sums(np.array([0, 2, 0, 2]), 4)
     assert sums.nll.tolist() == [2, 0, 4, 0] and sums.sentences.tolist() == [2, 0, 2, 0]
-
-
-def test_suggestions_are_the_likeliest_words(world):
-    context = np.array([0, 5, 7])
-    _, logits = reference.sentence_logits(world.params, context, reference.gru_common, "gru")
-    odds = reference.softmax_rows(logits[-1])
-    expected = sorted(range(3, V), key=lambda w: -odds[w])[:4]
-    found = suggest(world.model, world.params, context, 4)
-    assert [w for w, _ in found] == expected
-    np.testing.assert_allclose([p for _, p in found], odds[expected], rtol=1e-4)

@@ -12,10 +12,11 @@ from tacit.base import settings
 from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
 from tacit.keyboard.suggestions import Suggester, over
-from tacit.lm.sources import dense, of_automaton
+from tacit.lm.dense import dense
 from tacit.models import language_model
 from tacit.ngram import automaton, kneser_ney
 from tacit.ngram.automaton import Automaton
+from tacit.ngram.model import automaton_source
 from tacit.runs import directory
 from tacit.runs.config import resolve
 from tacit.text.vocabulary import SPECIALS, Vocabulary
@@ -50,7 +51,7 @@ def model_of(text: str = TALK, order: int = 3) -> tuple[Vocabulary, Automaton]:
 
 
 def talk(text: str = TALK, block: Sequence[str] = (), parameters: Parameters = DEFAULT) -> Suggester:
-    return over(of_automaton(*model_of(text)), block, parameters)
+    return over(automaton_source(*model_of(text)), block, parameters)
 
 
 def flat(words: Sequence[str], block: Sequence[str] = ()) -> Suggester:

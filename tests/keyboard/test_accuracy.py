@@ -8,8 +8,8 @@ from key_models import flat, talk
 
 from tacit.keyboard.measures import accuracy, noise
 from tacit.keyboard.suggestions import over
-from tacit.lm.sources import of_automaton
 from tacit.ngram import automaton, kneser_ney
+from tacit.ngram.model import automaton_source
 from tacit.text import vocabulary
 from tacit.text.tokens import tokenize
 from tacit.text.typists import Typists, TypistsConfig
@@ -84,7 +84,7 @@ def test_the_language_model_halves_the_errors_on_built_in_typists():
     words = vocabulary.build(counts, 2500)
     ids = [words.encode(message) for person in said[20:] for message in person]
     fitted = kneser_ney.fit(np.concatenate(ids), np.cumsum([0, *map(len, ids)]), len(words), 3)
-    asked = over(of_automaton(words, automaton.from_kneser_ney(fitted)))
+    asked = over(automaton_source(words, automaton.from_kneser_ney(fitted)))
     for measure in (accuracy.tap_accuracy, accuracy.glide_accuracy):
         figures = measure(asked, said[:20], limit=450).figures()
         assert 0.10 < figures["spatial_errors"] < 0.35, figures

@@ -17,9 +17,8 @@ from commands import Commands, Trained
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.federated.evaluation import scorer
-from tacit.keyboard.measures import models, report, typing
-from tacit.keyboard.measures.typing import (
-    Scored,
+from tacit.keyboard.measures import effort, report
+from tacit.keyboard.measures.effort import (
     bar,
     count,
     interval,
@@ -29,12 +28,17 @@ from tacit.keyboard.measures.typing import (
     spaces,
     summarise,
 )
-from tacit.lm import export
+from tacit.lm import along, dense, export, protocol
+from tacit.lm.network import run_model
 from tacit.lm.network8 import forward, reader
-from tacit.ngram import baseline, kneser_ney
+from tacit.lm.network8.model import network8_model
+from tacit.lm.protocol import MessageLogProbs, Model, suggest
+from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import reader as compact
-from tacit.ngram.compact import search, writer
+from tacit.ngram.compact import writer
+from tacit.ngram.compact.model import CompactSource, compact_model
+from tacit.ngram.score import score
 from tacit.scoring.scores import summary
 from tacit.text import typed as measures_text
 from tacit.text.packed import pack
@@ -84,9 +88,8 @@ def small_model(folder: Path, seed: int, hidden: tuple[str, ...] = ()) -> compac
     return compact.open(folder / "m.tacit")
 
 
-def judged_compact(stored: compact.Compact) -> models.Judged:
-    words, model = stored.to_automaton()
-    return models.of_automaton(words, model, stored, 1)
+def judged_compact(stored: compact.Compact) -> Model:
+    return compact_model(stored, 1)
 
 
 def press_keys(message: Words, complete: Complete) -> tuple[int, int]:
@@ -113,8 +116,8 @@ def press_keys(message: Words, complete: Complete) -> tuple[int, int]:
     return len(detokenize(message)), keys
 
 
-def all_counts(judged: models.Judged, messages: list[Words]) -> typing.Sums:
-    return count(bar(judged.words.words), messages, judged.score(messages))
+def all_counts(judged: Model, messages: list[Words]) -> effort.Sums:
+    return count(bar(judged.bulk.encoder.words), messages, judged.bulk.along(messages))
 
 
 @files
@@ -127,7 +130,7 @@ def test_keys_are_those_of_a_typist_who_presses_them(
     stored = small_model(tmp_path, seed)
 
     def complete(context: Words, prefix: str) -> list[str]:
-        return [word for word, _ in search.complete(stored, context, prefix, 3)]
+        return [word for word, _ in suggest(CompactSource(stored), context, 3, prefix)]
 
     found = all_counts(judged_compact(stored), messages)
     for at, message in enumerate(messages):
@@ -140,7 +143,7 @@ def test_recall_is_that_of_the_first_suggestions(tmp_path: Path, seed: int, mess
     stored = small_model(tmp_path, seed)
     found = all_counts(judged_compact(stored), messages)
     for at, message in enumerate(messages):
-        shown = [[w for w, _ in search.next_words(stored, message[:i], 3)] for i in range(len(message))]
+        shown = [[w for w, _ in suggest(CompactSource(stored), message[:i], 3)] for i in range(len(message))]
         assert found["top1"][at] == sum(word == some[0] for word, some in zip(message, shown, strict=True))
         assert found["top3"][at] == sum(word in some for word, some in zip(message, shown, strict=True))
         assert found["oov"][at] == sum(word not in WORDS for word in message)
@@ -170,7 +173,7 @@ def test_hand_computed_ranks() -> None:
     with np.errstate(divide="ignore"):
         log_p = np.log(np.array([p] * 5))
     log_p[4, 11] = -np.inf
-    rank, letters = ranks(bar(words), Scored(np.array([3, 6, 8, 2, 11]), log_p))
+    rank, letters = ranks(bar(words), MessageLogProbs(np.array([3, 6, 8, 2, 11]), log_p))
     assert rank.tolist() == [0, 3, 8, 12, 12]
     assert letters.tolist() == [0, 1, -1, -1, -1]  # too: to, tool, toot are likelier after "t" and "to"
 
@@ -178,7 +181,7 @@ def test_hand_computed_ranks() -> None:
 def test_of_equal_words_the_lower_id_is_shown() -> None:
     words = (*SPECIALS, "d", "c", "b", "a")  # ids against the alphabet
     flat = np.zeros((4, 7))
-    assert ranks(bar(words), Scored(np.array([3, 4, 5, 6]), flat))[0].tolist() == [0, 1, 2, 3]
+    assert ranks(bar(words), MessageLogProbs(np.array([3, 4, 5, 6]), flat))[0].tolist() == [0, 1, 2, 3]
 
 
 @given(st.lists(st.sampled_from([*WORDS, '"', "...", "#", "$", "'s", "n't"]), min_size=1, max_size=12))
@@ -198,7 +201,7 @@ def test_impressions_and_taps_by_counting(tmp_path: Path) -> None:
     shown, first, three = 0, 0, 0
     for message in messages:
         for i in range(len(message) + 1):
-            candidates = [w for w, _ in search.next_words(stored, message[:i], 3)]
+            candidates = [w for w, _ in suggest(CompactSource(stored), message[:i], 3)]
             shown += 1
             first += message[i : i + 1] == candidates[:1]
             three += i < len(message) and message[i] in candidates
@@ -273,11 +276,10 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
     words, model = made.to_automaton()
     text = pack([[run.vocabulary.encode(m) for m in said] for said in typed.messages], typed.names)
     rough = pack([[words.encode(m) for m in said] for said in typed.messages], typed.names)
-    checkpoint = trained.path / "checkpoints" / "best.safetensors"
     core = summary(scorer(run.model)(run.params, text), text)
     for judged, expected in (
-        (models.of_run(run, checkpoint), core),
-        (judged_compact(made), summary(baseline.score(model, rough), rough)),
+        (run_model(run), core),
+        (judged_compact(made), summary(score(model, rough), rough)),
     ):
         found = summarise(all_counts(judged, messages), typed)
         for name in ("top1", "top3", "oov"):
@@ -285,8 +287,8 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
         for name in ("top1", "top3"):
             assert found["ci95"][name] == pytest.approx(expected["ci95"][name], abs=1e-9)
     # the same network one word at a time
-    judged = models.of_network8(stored)
-    for words_of, scored in zip(messages[:5], judged.score(messages[:5]), strict=True):
+    judged = network8_model(stored)
+    for words_of, scored in zip(messages[:5], judged.bulk.along(messages[:5]), strict=True):
         for i in range(len(words_of)):
             state = forward.state_after(stored, words_of[:i])
             alone = forward.log_probs(stored, state)[0]
@@ -336,7 +338,7 @@ def test_noise_has_a_seed(trained: Trained, tmp_path: Path) -> None:
     def decoded(seed: int) -> tuple[float, ...]:
         options = report.KeyboardOptions(messages=0, noisy=120, seed=seed)
         found = report.measure(tmp_path / "m.tacit", str(trained.corpus), options)
-        return tuple(found[f"{way}_{how}"] for way in typing.WAYS for how in ("alone", "model"))
+        return tuple(found[f"{way}_{how}"] for way in effort.WAYS for how in ("alone", "model"))
 
     assert decoded(1) == decoded(1)
     assert len({decoded(seed) for seed in range(4)}) > 1
@@ -354,13 +356,13 @@ def test_long_messages_and_odd_text(trained: Trained) -> None:
     run = runs.load(trained.path)
     long = [w for _ in range(300) for w in ("are", "you", "🙂", "שלום", "really")]
     messages: list[Words] = [long[:1000], tokenize("שלום, עולם 🙂🙂"), ["x" * 5000]]
-    judged = models.of_run(run, trained.path / "checkpoints" / "best.safetensors")
+    judged = run_model(run)
     found = all_counts(judged, messages)
     assert found["words"].tolist() == [1000, len(messages[1]), 1]
     assert (found["keys"] <= found["characters"]).all() and found["keys"][2] == 5000
 
 
-@pytest.mark.parametrize("module", [typing, models, measures_text])
+@pytest.mark.parametrize("module", [effort, along, dense, protocol, measures_text])
 def test_examples(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 

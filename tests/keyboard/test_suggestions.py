@@ -12,22 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from key_models import flat, model_of, talk, taps_of, write_run
 
+import reference
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.federated.evaluation import suggest
 from tacit.keyboard import suggestions
 from tacit.keyboard.capitals import starts_sentence
 from tacit.keyboard.suggestions import over
-from tacit.lm import evaluate
+from tacit.lm.dense import dense
+from tacit.lm.network import network_source
 from tacit.lm.network8 import writer
-from tacit.lm.networks import of_run
-from tacit.lm.sources import dense, of_automaton
+from tacit.lm.protocol import suggest
 from tacit.models import language_model
 from tacit.ngram import automaton, kneser_ney
 from tacit.ngram.casing import kinds, sentence_starts
-from tacit.ngram.compact import reader, search
+from tacit.ngram.compact import reader
 from tacit.ngram.compact import writer as compact_writer
+from tacit.ngram.compact.model import CompactSource
 from tacit.ngram.formats import arpa
+from tacit.ngram.model import automaton_source
 from tacit.personal import models
 from tacit.personal.mixing import MOST, Memory
 from tacit.runs.config import resolve
@@ -54,18 +56,18 @@ def test_the_compact_file_says_what_its_own_reader_says(files):
     stored, asked = reader.open(files / "model.tacit"), suggestions.open(files / "model.tacit")
     for context in CONTEXTS:
         for prefix in ("", "t", "mo", "zz"):
-            wanted = search.complete(stored, context.lower().split(), prefix, 5)
+            wanted = suggest(CompactSource(stored), context.lower().split(), 5, prefix)
             found = asked.complete(context, prefix, 5)
             assert [(s.word.lower(), s.p) for s in found] == wanted
         ids = np.arange(3, len(stored.p))
-        state = stored.state_after(context.lower().split())
+        state = CompactSource(stored).state(context.lower().split()).histories
         wanted = [stored.log_prob(state, i) for i in ids]
         assert asked.log_probs(context, [stored.word(i) for i in ids]) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_arpa_and_the_model_in_memory_say_the_same(files):
     words, model = model_of()
-    read, made = suggestions.open(files / "model.arpa"), over(of_automaton(words, model))
+    read, made = suggestions.open(files / "model.arpa"), over(automaton_source(words, model))
     for context in CONTEXTS:
         ids = words.encode(context.lower().split()).astype(np.int64)
         state = int(model.topology.states_along(ids, np.array([0, len(ids)]))[-1])
@@ -75,6 +77,14 @@ def test_arpa_and_the_model_in_memory_say_the_same(files):
             assert plain(asked.next_words(context, k=99)) == pytest.approx(wanted, rel=1e-9)
             most = sorted((-p, w) for w, p in wanted.items() if w.startswith("t"))
             assert asked.complete(context, "t", 1)[0].word == most[0][1]
+
+
+def in_order(run: runs.Run, text: str, user: str | None = None) -> dict[str, float]:
+    """Every word's probability, read from the network's scores at the end of a text."""
+    own = models.Personal(run.params) if user is None else models.load(run, user)
+    ids = run.encoder.encode(text.split())[None, :-1]
+    odds = np.exp(np.asarray(models.reading(run, own)(ids)[0, -1], np.float64))
+    return {run.vocabulary.words[i]: odds[i] / odds.sum() for i in range(3, len(odds))}
 
 
 def test_a_network_and_a_personal_one(tmp_path):
@@ -97,11 +107,11 @@ def test_a_network_and_a_personal_one(tmp_path):
         models.save(tmp_path / "run" / "personal" / "models", models.Stored(user, tree, facts))
     writer.write(tmp_path / "n.tacit", words, run.config.model, run.params, name="small")
     small = plain(suggestions.open(tmp_path / "n.tacit").next_words("the", k=9))
-    assert small == pytest.approx(dict(evaluate.predict(tmp_path / "run", "the", 9)), abs=0.05)  # 8 bits
+    assert small == pytest.approx(in_order(run, "the"), abs=0.05)  # 8 bits
     answers = []
     for user in (None, "ana", "bo", "cy"):
         asked = suggestions.open(tmp_path / "run", user=user)
-        wanted = dict(evaluate.predict(tmp_path / "run", "The", 9, user))
+        wanted = in_order(run, "the", user)
         found = asked.next_words("The", k=9)
         assert len(found) == 9
         assert plain(found) == pytest.approx(wanted, rel=1e-4)
@@ -125,9 +135,9 @@ def test_a_network_over_pieces_suggests_words_of_one_piece():
     model = language_model(config.model, len(inventory.vocabulary))
     params = jax.tree.map(lambda a: 10 * a, model.init(jax.random.key(2)))
     run = runs.Run(Path("nowhere"), config, inventory.vocabulary, model, params, spelling)
-    asked, context = over(of_run(run)), ["saw", "trees"]
+    asked, context = over(network_source(run)), ["saw", "trees"]
     ids = spelling.encode(context)[:-1]
-    wanted = suggest(model, params, ids, 99, allowed=inventory.whole)
+    wanted = reference.next_words(model, params, ids, 99, allowed=inventory.whole)
     named = {inventory.vocabulary.words[i].removesuffix(pieces.MARKER): p for i, p in wanted}
     assert "the" in named and plain(asked.next_words(context, k=99)) == pytest.approx(named, rel=1e-4)
 
@@ -156,7 +166,7 @@ def test_a_model_with_capitals():
     text = 9 * [[3, 5], [3, 6], [4, 5], [4, 7], [4, 6], [3, 8]] + [[8]]
     flat_text = [i for s in text for i in (0, *s, 1)]
     offsets = np.cumsum([0, *(len(s) + 2 for s in text)])
-    asked = over(of_automaton(words, automaton.from_kneser_ney(kneser_ney.fit(flat_text, offsets, 9, 2))))
+    asked = over(automaton_source(words, automaton.from_kneser_ney(kneser_ney.fit(flat_text, offsets, 9, 2))))
     both = np.exp(asked.log_probs("", ["The", "the"])).sum()
     first = asked.next_words("")[0]
     assert first.word == "The" and first.p == pytest.approx(both)  # two forms became one

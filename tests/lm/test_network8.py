@@ -21,13 +21,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from networks8 import KINDS, WORDS, network, saved
 
+import reference
 from commands import Commands, Trained
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.federated.evaluation import scorer, suggest
+from tacit.federated.evaluation import scorer
 from tacit.lm import export
+from tacit.lm.dense import likeliest
 from tacit.lm.network8 import forward, reader, writer
-from tacit.lm.network8 import source as network8_source
+from tacit.lm.network8.model import network8_model
 from tacit.lm.network8.reader import Matrix, times
 from tacit.lm.network8.writer import as_model, quantise
 from tacit.models import ARCHITECTURES, ModelConfig, language_model
@@ -161,42 +163,48 @@ def test_equal_networks_give_equal_bytes(tmp_path: Path) -> None:
 def test_suggestions_are_the_likeliest_words(tmp_path: Path) -> None:
     """Against all probabilities put in order, one by one."""
     stored = reader.open(saved(tmp_path / "n.tacit", KINDS["gru"]))
+    asked = network8_model(stored)
     model, params = as_model(stored)
     context = ["not", "to", "unheard-of", "be"]
     ids = stored.vocabulary.encode(context)[:-1]
-    every = suggest(model, params, ids, 37)
+    every = reference.next_words(model, params, ids, 37)
     for k in (1, 3, 37):
-        found = forward.next_words(stored, context, k)
+        found = asked.suggest(context, k)
         assert [w for w, _ in found] == [stored.words[i] for i, _ in every[:k]]
         assert [p for _, p in found] == pytest.approx([p for _, p in every[:k]], rel=1e-4)
     for prefix in ("b", "be", "日", "w", "zzz", "d"):
         expected = [stored.words[i] for i, _ in every if stored.words[i].startswith(prefix)][:3]
-        assert [w for w, _ in forward.complete(stored, context, prefix)] == expected
+        assert [w for w, _ in asked.suggest(context, prefix=prefix)] == expected
     with pytest.raises(TacitError, match="at least 1"):
-        forward.next_words(stored, context, 0)
+        asked.suggest(context, 0)
 
 
 def test_ties_go_to_the_lower_id() -> None:
-    assert [i for i, _ in forward.best(np.array([9, 9, 9, 1, 2, 2, 2, 1], np.float32), 2)] == [4, 5]
+    assert [i for i, _ in likeliest(np.array([1, 2, 2, 2, 1], np.float32), 2)] == [1, 2]
+
+
+def fresh(stored: reader.Network8, context: list[str]) -> list[tuple[str, float]]:
+    """Three suggestions from a model that remembers nothing."""
+    return list(network8_model(stored).suggest(context))
 
 
 def test_a_long_context_is_read_from_its_end(tmp_path: Path) -> None:
     stored = reader.open(saved(tmp_path / "n.tacit", KINDS["gru"], max_words=5))
     long = [WORDS[i % 7] for i in range(10_000)]
-    assert forward.next_words(stored, long) == forward.next_words(stored, long[-5:])
-    assert forward.next_words(stored, long) != forward.next_words(stored, long[-4:])
+    assert fresh(stored, long) == fresh(stored, long[-5:])
+    assert fresh(stored, long) != fresh(stored, long[-4:])
 
 
 def test_a_source_that_remembers_says_the_same(tmp_path: Path) -> None:
     """Words one by one, the same context again, another context, and one that is too long."""
     stored = reader.open(saved(tmp_path / "n.tacit", KINDS["lstm"], max_words=4))
-    source = network8_source.of_network8(stored)
+    source = network8_model(stored).source
     said = ["to", "be", "or", "not", "to", "be", "a"]
     for context in [*(said[:i] for i in range(8)), said[:7], [], ["zoo"], ["be", "be"]]:
-        fresh = forward.next_words(stored, context, 3)
+        alone = fresh(stored, context)
         found = source.best(source.state(context), 3, 3, 40)
-        assert [source.word(i) for i, _ in found] == [w for w, _ in fresh]
-        assert np.exp([p for _, p in found]) == pytest.approx([p for _, p in fresh])
+        assert [source.word(i) for i, _ in found] == [w for w, _ in alone]
+        assert np.exp([p for _, p in found]) == pytest.approx([p for _, p in alone])
 
 
 def test_gboard_is_small_enough(tmp_path: Path) -> None:
@@ -257,7 +265,7 @@ def test_little_recall_is_lost(tmp_path: Path, compiled: Path) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        "network8_suggest.next_words(network8.open(path), ['to', 'be'])",
+        "tacit.open(path).suggest(['to', 'be'])",
         "suggestions.open(path, capitals=False).next_words(['to', 'be'])",  # as a keyboard asks, whatever the file
     ],
 )
@@ -267,11 +275,14 @@ def test_jax_is_not_needed(tmp_path: Path, asked: str) -> None:
     program = (
         "import sys; sys.modules['jax'] = None; sys.modules['safetensors'] = None\n"
         "from pathlib import Path\n"
-        "from tacit.keyboard import network8, network8_suggest, suggestions\n"
+        "from types import SimpleNamespace\n"
+        "from tacit.keyboard import suggestions\n"
+        "from tacit.lm.open import open\n"
+        "tacit = SimpleNamespace(open=open)\n"
         f"path = Path({str(path)!r})\n"
         f"print(*(w for w, _ in {asked}), sep='\\n')"
     )
-    source = str(Path(reader.__file__).parents[2])
+    source = str(Path(reader.__file__).parents[3])
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": source, "PYTHONIOENCODING": "utf-8"},
@@ -280,7 +291,7 @@ def test_jax_is_not_needed(tmp_path: Path, asked: str) -> None:
         encoding="utf-8",
         timeout=60,
     )
-    here = forward.next_words(reader.open(path), ["to", "be"])
+    here = fresh(reader.open(path), ["to", "be"])
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [w for w, _ in here]
 

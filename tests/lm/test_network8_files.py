@@ -16,7 +16,8 @@ from networks8 import KINDS, network, saved
 from commands import file_size_limit, leftovers
 from tacit.base.errors import TacitError
 from tacit.base.sections import assemble, map_file
-from tacit.lm.network8 import forward, reader, writer
+from tacit.lm.network8 import reader, writer
+from tacit.lm.network8.model import network8_model
 
 files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 
@@ -70,7 +71,7 @@ def test_a_damaged_file_is_refused_and_a_forged_one_does_no_harm(tmp_path: Path,
     except TacitError as error:
         assert "\n" not in str(error)
     else:
-        found = forward.next_words(stored, ["to", "be"])
+        found = network8_model(stored).suggest(["to", "be"])
         assert len(found) == 3 and all(0 <= p <= 1.001 for _, p in found)
 
 

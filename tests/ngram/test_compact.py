@@ -15,15 +15,25 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tacit.base.sections import assemble, map_file
+from tacit.lm.protocol import suggest
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, Topology, distribution, log_probs
 from tacit.ngram.compact import reader, search, writer
 from tacit.ngram.compact import words as compact_words
-from tacit.ngram.compact.search import best, complete, next_words
+from tacit.ngram.compact.model import CompactSource
+from tacit.ngram.compact.search import best
 from tacit.ngram.grams import grams, words
 from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 
 files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+
+
+def complete(small, context, prefix, k: int = 3) -> list[tuple[str, float]]:
+    return suggest(CompactSource(small), context, k, prefix)
+
+
+def next_words(small, context, k: int = 3) -> list[tuple[str, float]]:
+    return complete(small, context, "", k)
 
 
 def by_the_layout(
@@ -131,7 +141,7 @@ def test_it_says_what_its_automaton_says(tmp_path: Path, seed: int, order: int, 
         tokens, offsets = flat([[back.index.get(w, 2) for w in spelt]])
         states = rounded.topology.states_along(tokens, offsets)
         for at in range(1, len(tokens)):
-            state = small.state_after(spelt[: at - 1])
+            state = CompactSource(small).state(spelt[: at - 1]).histories
             every = log_probs(rounded, np.full(40, states[at]), np.arange(40))
             found = [small.log_prob(state, i) for i in range(1, 40)]
             np.testing.assert_allclose(found, every[1:], rtol=1e-12)
@@ -160,12 +170,11 @@ def test_suggestions_are_those_of_brute_force(
     small = saved(tmp_path, model, v, hidden=["be", "w7919", "no such word"])
     for body in sentences(seed + 1, 8, 60):
         context = [v.words[i] if i > 2 else "?" for i in body]
-        state = small.state_after(context)
+        state = CompactSource(small).state(context).histories
         ids = [i for i in range(3, 60) if small.word(i).startswith(prefix)]
         want = [(small.word(i), pytest.approx(np.exp(p))) for i, p in brute(small, state, ids, k)]
         assert complete(small, context, prefix, k) == want
         assert best(small, state, k) == brute(small, state, list(range(60)), k)
-        assert next_words(small, context, k) == complete(small, context, "", k)
     assert "be" not in dict(complete(small, [], "b", 60)) and "bee" in dict(complete(small, [], "b", 60))
 
 
@@ -181,7 +190,7 @@ def test_few_favourites_suffice(tmp_path: Path, seed: int, favourites: int) -> N
         small = saved(tmp_path, model, v)
         for body in sentences(seed + 1, 8, 40):
             context = [v.words[i] for i in body if i > 2]
-            state = small.state_after(context)
+            state = CompactSource(small).state(context).histories
             for k in (1, 3, 8, 40):
                 assert best(small, state, k) == brute(small, state, list(range(40)), k)
                 wanted = [small.word(i) for i, _ in brute(small, state, list(range(3, 40)), k)]
@@ -236,7 +245,7 @@ def test_only_what_is_common_needs_to_be(tmp_path: Path) -> None:
     small = saved(tmp_path, chain(65_536), v)  # 0, 2, 3 … 65,536
     assert len(small.common) == 65_536 and small.levels[0].labels.max() == 65_535
     last = v.words[65_536]
-    state = small.state_after([])
+    state = CompactSource(small).state([]).histories
     assert small.log_prob(state, small.id(last)) == pytest.approx(-np.log(size), abs=1e-5)
     assert small.log_prob(state, small.id(v.words[65_537])) == pytest.approx(-np.log(size) - 0.7, abs=1e-5)
     assert complete(small, [], last) == [(last, pytest.approx(1 / size))]

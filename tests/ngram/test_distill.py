@@ -19,6 +19,7 @@ import pytest
 from commands import TINY, Commands, Trained, file_size_limit, leftovers, stub, tree, write_corpus
 from tacit import runs
 from tacit.lm import evaluate
+from tacit.lm.open import open as open_model
 from tacit.ngram import validity
 from tacit.ngram.compact import reader
 from tacit.ngram.distillation import sampling
@@ -176,9 +177,11 @@ def test_capitals(distilled: Make, tacit: Commands, run: Path) -> None:
     assert all(written[word] for word in capitals) and len(capitals) > 20
     assert capitals >= {w for w, n in written.items() if n > 1 and w != w.lower() and w.lower() in lower}
     for file in ("model.tacit", "model.arpa"):
-        said = [word for word, _ in evaluate.predict(cased / file, "", 40)]
+        said = [word for word, _ in open_model(cased / file).suggest("", 40)]
         assert "The" in said and "the" not in said[: said.index("The")]  # at the start of a message
-        assert evaluate.predict(cased / file, "ARE You", 3) == evaluate.predict(cased / file, "are you", 3)
+        assert open_model(cased / file).suggest("ARE You", 3) == open_model(cased / file).suggest(
+            "are you", 3
+        )
 
 
 @pytest.fixture(scope="session")

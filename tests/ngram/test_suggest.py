@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_baseline import V, random_text
+from test_ngram_score import V, random_text
 
-from tacit.ngram import baseline, kneser_ney
+from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, distribution, from_kneser_ney
 from tacit.ngram.counts.quality import change, judge, share
 from tacit.ngram.distillation.pruning import with_backoffs
-from tacit.ngram.suggest import score, top_k
+from tacit.ngram.score import score
+from tacit.ngram.suggest import top_k
 from tacit.scoring.scores import Sums
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import EOS, SPECIALS, UNK, Vocabulary
@@ -55,7 +56,7 @@ def test_the_best_words_are_those_of_the_whole_distribution(
 def test_a_kneser_ney_automaton_scores_like_the_model_it_was_made_of(seed: int, order: int) -> None:
     train, test = random_text(seed, 40), random_text(seed + 1, 12)
     fitted = kneser_ney.fit(train.tokens, train.offsets, V, order)
-    found, expected = score(from_kneser_ney(fitted), test), baseline.score(fitted, test)
+    found, expected = score(from_kneser_ney(fitted), test), score(fitted, test)
     for name in ("nll", "nll_oov", "words", "oov"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
     for name in ("top1", "top3"):  # words that differ by rounding alone may come in either order

@@ -21,7 +21,9 @@ from commands import write_corpus
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
-from tacit.ngram.compact import reader, search
+from tacit.lm.protocol import suggest
+from tacit.ngram.compact import reader
+from tacit.ngram.compact.model import CompactSource
 from tacit.page import makers, server
 from tacit.page import models as serve_models
 from tacit.personal import models as personal_models
@@ -262,9 +264,9 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
         opened[name] = reader.open(tmp_path / f"{name}.tacit")
     words = opened["federated"].words.every()
     assert all(model.words.every() == words for model in opened.values())
-    best = search.next_words(opened["personal-ana"], ["see"], 1)[0]
+    best = suggest(CompactSource(opened["personal-ana"]), ["see"], 1)[0]
     assert best[0] == "home" and best[1] > 0.5
-    flat = [p for _, p in search.next_words(opened["untrained"], ["see"], 10)]
+    flat = [p for _, p in suggest(CompactSource(opened["untrained"]), ["see"], 10)]
     assert max(flat) < 2.5 * min(flat)  # an untrained network prefers nothing much
     kept = {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
     assert serve_models.find(run) == (list(found.values()), [])
@@ -275,7 +277,7 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     tune(run, "them")  # ana's model is another one now
     (again,) = (shown for shown in serve_models.find(run).models if shown.id == "personal-ana")
     (tmp_path / "again.tacit").write_bytes(again.data)
-    assert search.next_words(reader.open(tmp_path / "again.tacit"), ["see"], 1)[0][0] == "them"
+    assert suggest(CompactSource(reader.open(tmp_path / "again.tacit")), ["see"], 1)[0][0] == "them"
     tune(run, "them", cache="0.3")  # a mixture: its network alone is not what was accepted
     assert "personal-ana" not in [shown.id for shown in serve_models.find(run).models]
     tune(run, "them")

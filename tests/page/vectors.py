@@ -11,7 +11,9 @@ import numpy as np
 
 from tacit.keyboard import layout, parameters, suggestions
 from tacit.keyboard.capitals import starts_sentence, written
-from tacit.ngram.compact import reader, search
+from tacit.lm.protocol import suggest
+from tacit.ngram.compact import reader
+from tacit.ngram.compact.model import CompactSource
 from tacit.text.packed import Packed
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
@@ -43,7 +45,7 @@ def suggested(stored: reader.Compact, words: Vocabulary, text: Packed, count: in
     for i, context in enumerate(contexts(words, text, count, 0)):
         word = words.words[int(draw.integers(3, len(words)))]
         prefix = word[: int(draw.integers(1, 4))] if i % 4 == 0 else ""
-        found.append([context, prefix, search.complete(stored, context, prefix, 3)])
+        found.append([context, prefix, suggest(CompactSource(stored), context, 3, prefix)])
     return found
 
 

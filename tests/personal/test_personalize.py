@@ -14,6 +14,8 @@ from commands import TINY, WORDS, Commands, file_size_limit, tree, write_corpus
 from html_pages import Parsed
 from tacit import runs
 from tacit.base.errors import TacitError
+from tacit.lm.network import run_model
+from tacit.lm.protocol import suggest
 from tacit.personal import models as personal_models
 from tacit.personal import personalize as personal
 from tacit.personal import report as personal_report
@@ -172,12 +174,13 @@ def test_a_stored_mixture_is_what_was_measured(done: Path, world: Path):
     own = personal_models.load(run, stored.user)
     assert own.mix == strategy.mix and set(stored.tree["tuned"]) == set(run.params) - {"embedding"}
     ids = context("see them", run.vocabulary, run.config.text)
-    found = personal_models.suggest(run, own, ids, 4)
+    source = run_model(run, stored.user).source
+    found = suggest(source, "see them", 4)
     memory = jax.tree.map(lambda a: a[0], remember(split.part(split.some(job.users, np.array([5])), 0, 1)))
     scores = mixture(run.model, (strategy.mix,))(run.params, own.params, memory, ids[None])[0, 0, -1]
     odds = np.exp(np.asarray(scores, np.float64))
     best = sorted(range(3, len(odds)), key=lambda i: -odds[i])[:4]
-    assert [i for i, _ in found] == best
+    assert [w for w, _ in found] == [run.vocabulary.words[i] for i in best]
     assert [p for _, p in found] == pytest.approx(odds[best].tolist(), rel=1e-3)
     (done / "models" / personal_models.file_name(stored.user)).unlink()
 

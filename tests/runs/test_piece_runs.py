@@ -14,6 +14,7 @@ from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.federated.evaluation import scorer
 from tacit.lm import evaluate
+from tacit.lm.open import open as open_model
 from tacit.models import ModelConfig, language_model
 from tacit.runs.config import resolve
 from tacit.scoring.scores import per_piece, summary
@@ -159,7 +160,7 @@ def test_a_run_over_pieces(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("see you at home\nunlikely words\n", "utf-8")
     assert evaluate.evaluate(out, str(other))["words"] == 6
-    best = evaluate.predict(out, "see you", 4)
+    best = open_model(out).suggest("see you", 4)
     assert len(best) == 4 and all(word and MARKER not in word for word, _ in best)
     assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
 

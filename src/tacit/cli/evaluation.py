@@ -157,10 +157,10 @@ def predict(
 
       tacit predict runs/first/ngram/model.arpa "are you"
     """
-    from tacit.lm.evaluate import predict as guess
+    from tacit.lm.open import open as open_model
 
     start_jax()
-    found = guess(run, text, k, user)
+    found = open_model(run, user).suggest(text, k)
     if as_json:
         print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
         return

@@ -8,8 +8,6 @@ it does to forty more people if each tunes the network on their own text, with t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,14 @@ from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
 from tacit.base.progress import busy, reading, rounds_of
-from tacit.federated.evaluation import suggest
-from tacit.ngram import baseline, kneser_ney
+from tacit.lm.open import open as open_model
+from tacit.lm.protocol import suggest
+from tacit.ngram import kneser_ney
+from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.distillation.distill import DistillOptions, carry_out
 from tacit.ngram.distillation.files import check
+from tacit.ngram.model import automaton_source
+from tacit.ngram.score import score
 from tacit.personal import personalize
 from tacit.personal import report as personal_report
 from tacit.runs import report
@@ -30,7 +32,7 @@ from tacit.scoring.scores import summary
 from tacit.text import statistics
 from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, context, prepare, read_population
+from tacit.text.prepare import Prepared, prepare, read_population
 
 CONTEXTS = (
     "",
@@ -85,7 +87,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             lead=lead(config, federated_summary, len(ready.clients)),
             entries=entries,
             config=config,
-            suggestions=suggestions(out, yardstick, ngram, config),
+            suggestions=suggestions(out, yardstick, ngram),
             data=_numbers(config),
             facts=[*report.run_facts(federated_summary, report.seconds_of(out)), *ngram_facts(small)],
             sections=personal_report.section(tuned, "personal/report.html") if tuned else (),
@@ -155,33 +157,24 @@ def fit_ngram(ready: Prepared, order: int) -> tuple[kneser_ney.KneserNey, dict[s
     def measure(text: Packed | None) -> dict[str, Any] | None:
         if text is None:
             return None
-        return summary(baseline.score(model, text), text)
+        return summary(score(model, text), text)
 
     return model, {"order": order, "test": measure(ready.test), "seen": measure(ready.seen)}
 
 
 def suggestions(
-    federated: Path, central: Path, ngram: kneser_ney.KneserNey, config: Config
+    federated: Path, central: Path, ngram: kneser_ney.KneserNey
 ) -> dict[str, dict[str, list[tuple[str, float]]]]:
     """What each model would suggest after a few openings."""
-    models: dict[str, Callable[[Any], list[tuple[int, float]]]] = {}
-    words = runs.load(federated).vocabulary
-
-    for name, path in (("federated", federated), ("central", central)):
-        run = runs.load(path)
-        models[name] = partial(_ask, run)
-    models["Kneser-Ney 5-gram"] = lambda ids: kneser_ney.next_words(ngram, ids.tolist(), 3)
+    sources = {
+        "federated": open_model(federated).source,
+        "central": open_model(central).source,
+        "Kneser-Ney 5-gram": automaton_source(runs.load(federated).vocabulary, from_kneser_ney(ngram)),
+    }
     return {
-        text: {
-            name: [(words.words[i], p) for i, p in guess(context(text, words, config.text))]
-            for name, guess in models.items()
-        }
+        text: {name: [(s.word, s.p) for s in suggest(source, text, 3)] for name, source in sources.items()}
         for text in CONTEXTS
     }
-
-
-def _ask(run: runs.Run, ids: Any) -> list[tuple[int, float]]:
-    return suggest(run.model, run.params, ids, 3)
 
 
 def _numbers(config: Config) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +13,11 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from tacit.federated.devices import apart, devices, everywhere, mesh, mine
 from tacit.models.base import LanguageModel, Params
+from tacit.scoring import recall
 from tacit.scoring.scores import Scores
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 from tacit.text.pieces import Spelling
-from tacit.text.vocabulary import EOS, UNK
+from tacit.text.vocabulary import UNK
 
 _TOGETHER = {"cpu": 32}  # sentences in one batch of the scoring program; an accelerator takes more
 
@@ -37,18 +37,15 @@ def scorer(model: LanguageModel, spelling: Spelling | None = None) -> Scorer:
         """One batch, [rows, time]: the six sums of each of its sentences, [6, sentences]."""
         size = model.output(params)[0].shape[0]
         inputs, targets = rows.inputs % size, jnp.where(rows.targets < 0, -1, rows.targets % size)
-        real, oov = targets >= 0, rows.targets >= size  # a word outside the vocabulary is marked so
+        real, outside = targets >= 0, rows.targets >= size  # a word outside the vocabulary is marked so
         over = jnp.ones(size, bool) if spelling is None else jnp.asarray(spelling.pieces.ends)
         whole = over if spelling is None else jnp.asarray(spelling.pieces.whole)
         logits = model.apply(params, inputs)
         wanted = jnp.take_along_axis(logits, jnp.maximum(targets, 0)[..., None], axis=-1)
         nll = jnp.where(real, jax.nn.logsumexp(logits, axis=-1) - wanted[..., 0], 0)
-        number = jnp.arange(logits.shape[-1])
-        ahead = (logits > wanted) | ((logits == wanted) & (number < targets[..., None]))
-        rank = jnp.sum(ahead & (number > UNK) & whole, axis=-1)  # words the model would rather suggest
-        word = real & (targets != EOS) & over[targets]  # counted at its end
-        known = word & (targets != UNK) & whole[targets] & over[inputs]
-        cells = [nll, nll * oov, word, word & oov, known & (rank < 1), known & (rank < 3)]
+        word = recall.is_word(targets) & over[targets]  # a word of several pieces is counted at its last
+        known = word & recall.is_known(targets) & whole[targets] & over[inputs]
+        cells = recall.cells(nll, recall.rank(logits, wanted, targets, whole), word, outside, known)
         stacked = jnp.stack([c.astype(jnp.float32).ravel() for c in cells], axis=1)
         # cells of no sentence fall into one segment more, which is dropped
         return jax.ops.segment_sum(stacked, jnp.where(owner < 0, together, owner).ravel(), together + 1)[
@@ -95,27 +92,3 @@ def _over_devices(score: Callable[..., Array]) -> Callable[..., Array]:
         score, mesh=mesh(), in_specs=(whole, split, split), out_specs=split, check_vma=False
     )
     return jax.jit(spread, out_shardings=NamedSharding(mesh(), whole))
-
-
-@partial(jax.jit, static_argnums=0)
-def _logits_at(model: LanguageModel, params: Params, tokens: Array, place: Array) -> Array:
-    """Scores of the next word after position `place` of one row; compiled once for each length of row."""
-    return model.logits(params, model.features(params, tokens, None)[0, place])
-
-
-def suggest(
-    model: LanguageModel, params: Params, context: np.ndarray, k: int, allowed: np.ndarray | None = None
-) -> list[tuple[int, float]]:
-    """The k likeliest next words after a context of ids (`<s>` first), with their probabilities.
-
-    Of a piece model `allowed` [pieces] are those that are words (`Pieces.whole`); others are not suggested.
-    """
-    time = bucket(len(context))
-    padded = np.zeros((1, time), np.int32)
-    padded[0, : len(context)] = context
-    logits = np.asarray(_logits_at(model, params, padded, len(context) - 1), np.float64)
-    odds = np.exp(logits - logits.max())
-    odds /= odds.sum()
-    order = np.argsort(-odds[UNK + 1 :], kind="stable") + UNK + 1
-    order = (order if allowed is None else order[allowed[order]])[:k]
-    return [(int(i), float(odds[i])) for i in order]

@@ -24,31 +24,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.base.arrays import Floats
-from tacit.base.errors import TacitError
 from tacit.keyboard import blocked, decode, glide, lexicon
 from tacit.keyboard.capitals import starts_sentence, written
 from tacit.keyboard.layout import QWERTY, Layout, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
 from tacit.keyboard.taps import points
-from tacit.lm import files
-from tacit.lm.network8 import reader
-from tacit.lm.network8.source import of_network8
-from tacit.lm.sources import CompactSource, Source, of_automaton
+from tacit.lm.open import open as open_model
+from tacit.lm.protocol import Context, Suggestion, WordSource, ask_for, tokens_of
 from tacit.ngram.casing import capitalise
-from tacit.ngram.compact import reader as compact
-from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import SPECIALS, UNK
-
-Context = str | Sequence[str]
-
-_TEXT = 4000  # characters of a context that are looked at
-
-
-class Suggestion(NamedTuple):
-    """A word and its probability after the context."""
-
-    word: str
-    p: float
 
 
 class Candidate(NamedTuple):
@@ -74,7 +58,7 @@ class Correction(NamedTuple):
 class Suggester:
     """A model, a layout, and what is never suggested."""
 
-    source: Source
+    source: WordSource
     layout: Layout = QWERTY
     parameters: Parameters = DEFAULT
     capitals: bool = True  # put back; if not, words are as the model has them
@@ -97,7 +81,7 @@ class Suggester:
 
     def complete(self, context: Context, prefix: str, k: int = 3) -> list[Suggestion]:
         """The k likeliest words that begin with what is typed, in any case."""
-        _ask_for(k)
+        ask_for(k)
         tokens, source = tokens_of(context), self.source
         prefix = prefix.replace("’", "'")
         state = source.state(tokens)
@@ -127,7 +111,7 @@ class Suggester:
 
         `typed` is the word as the person saw it, with its capitals; without, the keys nearest to the taps.
         """
-        _ask_for(k)
+        ask_for(k)
         tokens, at = tokens_of(context), points(taps)
         shown = None if typed is None else typed.replace("’", "'")
         spelling = None if shown is None else (spell(shown, self.layout.letters) or shown)
@@ -155,7 +139,7 @@ class Suggester:
 
         `shift`: whether the shift key was on; None leaves it to the start of the sentence.
         """
-        _ask_for(k)
+        ask_for(k)
         tokens, line = tokens_of(context), points(trail, "the trail's points")
         found = decode.glided(self.lexicon, self.paths, line, self._chances(tokens), self.parameters)
         start = self.capitals and starts_sentence(tokens) if shift is None else shift
@@ -198,38 +182,21 @@ class Suggester:
         return found if found != UNK else self.source.id(plain.lower())
 
 
-def tokens_of(context: Context) -> Sequence[str]:
-    """A context as tokens; of a long text only the end.
-
-    >>> tokens_of("See you, ")
-    ['See', 'you', ',']
-    """
-    if not isinstance(context, str):
-        return context
-    if len(context) <= _TEXT:
-        return tokenize(context)
-    return [SPECIALS[UNK], *tokenize(context[-_TEXT:])[1:]]  # something came before: this is no start
-
-
-def _ask_for(k: int) -> None:
-    if k < 1:
-        raise TacitError(f"k is {k}; ask for at least 1 word")
-
-
 def over(
-    source: Source,
+    source: WordSource,
     block: Path | Iterable[str] | None = None,
     parameters: Parameters = DEFAULT,
     capitals: bool = True,
 ) -> Suggester:
-    """A suggester over a source, such as `sources.of_automaton(words, model)`.
+    """A suggester over a source, such as `tacit.ngram.model.automaton_source(words, model)`.
 
     >>> from tacit.keyboard.layout import centre
     >>> from tacit.ngram import automaton, kneser_ney
+    >>> from tacit.ngram.model import automaton_source
     >>> from tacit.text.vocabulary import Vocabulary
     >>> words = Vocabulary((*SPECIALS, "see", "you", "soon"))
     >>> fitted = kneser_ney.fit([0, 3, 4, 1, 0, 3, 4, 5, 1], [0, 4, 9], vocabulary=6, order=2)
-    >>> asked = over(of_automaton(words, automaton.from_kneser_ney(fitted)), block=["YOU"])
+    >>> asked = over(automaton_source(words, automaton.from_kneser_ney(fitted)), block=["YOU"])
     >>> [s.word for s in asked.next_words("See", k=2)], [s.word for s in asked.complete("", "S", k=2)]
     (['see', 'soon'], ['See', 'Soon'])
     >>> asked.correct("see you", [centre("s"), centre("o"), (8.6, 1.0), centre("n")]).best
@@ -253,19 +220,4 @@ def open(
 
     With `user`, over the model of that person, which `tacit personalize` left in the run directory.
     """
-    return over(_source(Path(path), user), block, parameters, capitals)
-
-
-def _source(path: Path, user: str | None) -> Source:
-    if not files.is_model_file(path):
-        from tacit import runs  # not needed for files
-        from tacit.lm.networks import of_run
-
-        return of_run(runs.load(path), user)
-    if user is not None:
-        raise TacitError(f"{path} is a file and has no personal models; give a run directory with --user")
-    if files.is_compact(path):
-        return CompactSource(compact.open(path))
-    if reader.is_network8(path):
-        return of_network8(reader.open(path))
-    return of_automaton(*files.read(path))
+    return over(open_model(path, user).source, block, parameters, capitals)

@@ -12,8 +12,10 @@ from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import check_file
 from tacit.base.progress import Watch, nobody
-from tacit.federated.evaluation import scorer
+from tacit.lm.dense import likeliest
+from tacit.lm.network import run_model
 from tacit.lm.network8 import forward, reader, writer
+from tacit.lm.network8.model import network8_model
 from tacit.models import count_parameters
 from tacit.scoring.scores import summary
 from tacit.text import typed as measures_text
@@ -60,14 +62,11 @@ def carry_out(
         "latency_ms": latency(stored),
     }
     if typed is not None:
-        small, params = writer.as_model(stored)
         found["models"] = {}
-        for name, words, model, weights in (
-            ("network", run.vocabulary, run.model, run.params),
-            ("8 bits", stored.vocabulary, small, params),
-        ):
-            text = pack([[words.encode(m) for m in said] for said in typed.messages], typed.names)
-            found["models"][name] = summary(scorer(model)(weights, text), text)
+        for name, model in (("network", run_model(run)), ("8 bits", network8_model(stored))):
+            encode = model.bulk.encoder.encode
+            text = pack([[encode(m) for m in said] for said in typed.messages], typed.names)
+            found["models"][name] = summary(model.score(text), text)
     return found
 
 
@@ -79,6 +78,6 @@ def latency(stored: reader.Network8, words: int = _TIMED) -> dict[str, float]:
     for i in ids:
         began = time.perf_counter()
         state = forward.step(stored, state, np.array([i]))
-        forward.best(forward.log_probs(stored, state)[0])
+        likeliest(forward.log_probs(stored, state)[0, len(SPECIALS) :], 3)
         times.append(1e3 * (time.perf_counter() - began))
     return {f"p{q}": float(np.percentile(times[1:], q)) for q in (50, 95, 99)}  # the first maps the file

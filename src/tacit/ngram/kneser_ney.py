@@ -136,23 +136,6 @@ def distribution(model: KneserNey, context: Sequence[int]) -> Floats:
     return p
 
 
-def next_words(
-    model: KneserNey, context: Sequence[int], k: int = 3, banned: Sequence[int] = (BOS, EOS, UNK)
-) -> list[tuple[int, float]]:
-    """The k likeliest words after a context with their probabilities, likeliest first; ties by lower id.
-
-    The context starts with `<s>` where the sentence does. Fewer than k come back if fewer are allowed.
-
-    >>> model = fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2)
-    >>> [(word, round(p, 4)) for word, p in next_words(model, [0, 3], k=2)]
-    [(4, 0.375), (3, 0.125)]
-    """
-    rows = _context_rows(model, context)
-    deepest = np.array([rows[-1] if rows else 0])
-    words, p = _best(model, np.array([len(rows)]), deepest, _allowed(model, k, banned), k)
-    return [(int(w), float(q)) for w, q in zip(words[0], p[0], strict=True) if w >= 0]
-
-
 def top_k(
     model: KneserNey,
     tokens: ArrayLike,

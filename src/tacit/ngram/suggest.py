@@ -1,4 +1,4 @@
-"""The likeliest next words of a backoff automaton, and how often they are the word typed.
+"""The likeliest next words of a backoff automaton.
 
 Labels are nested along the failure path, L[q] ⊆ L[b] for b = backoff(q), so what can be read from q is its own
 arcs, the arcs of b whose label q does not have, those of b's backoff whose label b does not have, and so on. The k
@@ -11,10 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.base.arrays import Floats, Ints
-from tacit.ngram.automaton import Automaton, log_probs
-from tacit.scoring.scores import Scores
-from tacit.text.packed import Packed
-from tacit.text.vocabulary import BOS, EOS, UNK
+from tacit.ngram.automaton import Automaton
+from tacit.text.vocabulary import UNK
 
 
 def top_k(model: Automaton, states: Ints, k: int = 3) -> Ints:
@@ -65,18 +63,3 @@ def _first(
         at[todo] += 1
         todo = todo[(at[todo] < ends[states[todo] + 1]) & (got[todo] < k)]
     return words, scores
-
-
-def score(model: Automaton, text: Packed) -> Scores:
-    """What `evaluation.scorer` measures of each sentence, for an automaton over the text's vocabulary."""
-    tokens, count = text.tokens.astype(np.int64), len(text.offsets) - 1
-    states = model.topology.states_along(tokens, text.offsets)
-    real = tokens != BOS
-    nll, best = np.zeros(len(tokens)), np.full((len(tokens), 3), -1, np.int64)
-    nll[real] = -log_probs(model, states[real], tokens[real])
-    best[real] = top_k(model, states[real], k=3)
-    word, oov = real & (tokens != EOS), tokens == UNK
-    hit = (best == tokens[:, None]) & (word & ~oov)[:, None]
-    cells = [nll, np.where(oov, nll, 0.0), word, oov, hit[:, 0], hit.any(axis=1)]
-    sentence = np.repeat(np.arange(count), np.diff(text.offsets))
-    return Scores(*(np.bincount(sentence, np.asarray(cell, float), minlength=count) for cell in cells))

@@ -25,8 +25,7 @@ from tacit import __version__
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
 from tacit.base.progress import Watch, nobody
-from tacit.lm import files as load
-from tacit.lm.network8.reader import is_network8
+from tacit.lm.open import kind_of
 from tacit.ngram.compact import reader
 from tacit.page.server import Shown
 
@@ -57,9 +56,10 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bo
 
     `others`: whether they are shown to other people, too.
     """
-    if load.is_model_file(path):
-        if not load.is_compact(path):
-            what = "an 8-bit network" if is_network8(path) else "no compact n-gram file"
+    kind = kind_of(path)
+    if kind != "run":
+        if kind != "compact":
+            what = "an 8-bit network" if kind == "network8" else "no compact n-gram file"
             raise TacitError(
                 f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
             )

@@ -28,8 +28,6 @@ from tacit.personal.split import part, some
 from tacit.personal.strategies import Strategy
 from tacit.personal.tuning import personal_model
 from tacit.runs.checkpoints import UNREADABLE, facts_in, load_tree, save_tree
-from tacit.text.packed import bucket
-from tacit.text.vocabulary import UNK
 
 
 class Stored(NamedTuple):
@@ -142,13 +140,3 @@ def reading(run: runs.Run, own: Personal) -> Callable[[Any], Array]:
     read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
     memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # of nobody
     return lambda inputs: read(run.params, own.params, memory, inputs)[0]
-
-
-def suggest(run: runs.Run, own: Personal, context: np.ndarray, k: int) -> list[tuple[int, float]]:
-    """The k likeliest next words after a context of ids (`<s>` first) for this person, with their probabilities."""
-    padded = np.zeros((1, bucket(len(context))), np.int32)
-    padded[0, : len(context)] = context
-    scores = jax.jit(reading(run, own))(padded)[0, len(context) - 1]
-    odds = np.exp(np.asarray(scores - jax.nn.logsumexp(scores), np.float64))
-    order = np.argsort(-odds[UNK + 1 :], kind="stable")[:k] + UNK + 1
-    return [(int(i), float(odds[i])) for i in order]

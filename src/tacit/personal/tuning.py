@@ -28,8 +28,8 @@ from tacit.federated.objective import next_word_loss
 from tacit.models.base import LanguageModel, Params
 from tacit.personal.groups import Batches, Exam, Group, Program, Steps, exam_cells, for_everybody
 from tacit.personal.parts import EVERYTHING, Part
+from tacit.scoring import recall
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
-from tacit.text.vocabulary import EOS, UNK
 
 
 class Marks(NamedTuple):
@@ -93,19 +93,17 @@ def tokens_in(batches: Batches) -> np.ndarray:
 def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
     """−log p, and whether the word was the first suggestion or among three, in every cell [..., rows, time].
 
-    As everywhere in Tacit (`federated.evaluation`): `<s>`, `</s>` and `<unk>` are never suggested, a word outside the
-    vocabulary is a miss, the end of a message is no word; of equal scores the smaller number goes first.
+    What counts as a suggestion, and as a hit, is said in `tacit.scoring.recall`.
     """
     real = targets >= 0
     at = jnp.broadcast_to(jnp.maximum(targets, 0), scores.shape[:-1])[..., None]
     wanted = jnp.take_along_axis(scores, at, axis=-1)
     nll = jnp.where(real, jax.nn.logsumexp(scores, axis=-1) - wanted[..., 0], 0)
-    number = jnp.arange(scores.shape[-1])
-    ahead = (scores > wanted) | ((scores == wanted) & (number < at))
-    rank = jnp.sum(ahead & (number > UNK), axis=-1)
-    word = real & (targets != EOS) & (targets != UNK)
-    finite = jnp.isfinite(wanted[..., 0])  # nothing is ahead of a score that is no number
-    return nll, word & finite & (rank < 1), word & finite & (rank < 3)
+    rank = recall.rank(scores, wanted, at[..., 0])
+    known = recall.is_known(targets) & jnp.isfinite(
+        wanted[..., 0]
+    )  # nothing is ahead of a score that is no number
+    return nll, known & (rank < 1), known & (rank < 3)
 
 
 Score = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]

@@ -120,3 +120,10 @@ def summary(scores: Scores, text: Packed, spelling: Spelling | None = None) -> d
         "ci95": intervals(people),
         "by_person": distribution(people),
     }
+
+
+def of_cells(cells: list[Any], text: Packed) -> Scores:
+    """Adds what `recall.cells` gives for every token of a text to the scores of its sentences."""
+    count = len(text.offsets) - 1
+    sentence = np.repeat(np.arange(count), np.diff(text.offsets))
+    return Scores(*(np.bincount(sentence, np.asarray(cell, float), minlength=count) for cell in cells))

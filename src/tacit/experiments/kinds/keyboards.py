@@ -17,7 +17,7 @@ from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
-from tacit.ngram import baseline
+from tacit.ngram.score import score
 from tacit.runs.config import from_tables
 from tacit.scoring.scores import summary
 from tacit.text.prepare import prepare
@@ -52,7 +52,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     place.say("counting n-grams")
     model, found = fit_ngram(ready, settings["ngram"])
     held = runs.sample(ready.valid, config.training.evaluate_sentences, config.seed)  # what training looks at
-    valid = summary(baseline.score(model, held), held)
+    valid = summary(score(model, held), held)
     none = {"bytes_per_client_and_round": None, "best_round": 0, "parameters": 0}
     level = {name: ([0], [valid[name]]) for name in ("perplexity", "top1")}  # a curve without rounds
     return Measured(text.figures({**found, **none, "valid": valid}), level)

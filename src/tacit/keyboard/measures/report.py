@@ -1,6 +1,6 @@
 """What `tacit evaluate --keyboard` does: a model measured as somebody who types would feel it.
 
-Definitions: tacit.keyboard.measures.typing. People type on the run's held-out part, or on a corpus that is given.
+Definitions: tacit.keyboard.measures.effort. People type on the run's held-out part, or on a corpus that is given.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import dataclasses
 import math
 import time
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,19 +17,17 @@ from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.progress import Watch, nobody
 from tacit.keyboard import suggestions
-from tacit.keyboard.measures import accuracy, models, typing
-from tacit.keyboard.measures.models import Judged
-from tacit.keyboard.measures.typing import Sums
+from tacit.keyboard.measures import accuracy, effort
+from tacit.keyboard.measures.effort import Sums
 from tacit.keyboard.suggestions import Suggester
-from tacit.lm import files
-from tacit.lm.network8 import reader
-from tacit.lm.networks import of_run
-from tacit.ngram.compact import reader as compact
+from tacit.lm.open import open as open_model
+from tacit.lm.protocol import Model
 from tacit.text import typed as text
 from tacit.text.catalogue import same_corpus
 from tacit.text.prepare import TextConfig
 from tacit.text.typed import Typed, Words
 from tacit.text.typists import TypistsConfig
+from tacit.text.vocabulary import Vocabulary
 
 _ASKED = 500  # places of the text at which a suggestion is timed
 _HANDS = 1 << 20  # people in one measurement, at most
@@ -47,12 +45,12 @@ class KeyboardOptions(NamedTuple):
 class Subject(NamedTuple):
     """A model, its suggestions, and whose text it is measured on."""
 
-    judged: Judged
+    model: Model
+    vocabulary: Vocabulary
     suggester: Suggester
     config: TextConfig
     typists: TypistsConfig
     seed: int | None  # of the run; none for a corpus
-    runtime: str  # what suggestions come from
 
 
 def measure(
@@ -72,26 +70,26 @@ def measure(
     flat = [message for said in typed.messages for message in said]
 
     def scored() -> Any:
-        for done, one in enumerate(about.judged.score(flat), start=1):
+        for done, one in enumerate(about.model.bulk.along(flat), start=1):
             yield one
             watch("typing", done / len(flat))
 
-    sums = typing.count(typing.bar(about.judged.words.words), flat, scored())
+    sums = effort.count(effort.bar(about.vocabulary.words), flat, scored())
     decoded = _noisy(about.suggester, typed, options, watch) if options.noisy else None
     part = "" if about.seed is None else ", held out"
     return {
         "text": f"{about.config.corpus}{part}",
-        **typing.summarise(sums, typed, decoded.sums if decoded else None),
+        **effort.summarise(sums, typed, decoded.sums if decoded else None),
         "latency_ms": {
             **_latency(about.suggester, flat, watch),
             **(decoded.latency if decoded else {}),
         },
-        "runtime": about.runtime,
-        "model_bytes": about.judged.bytes,
+        "runtime": about.model.runtime,
+        "model_bytes": about.model.size,
         "simulated": {
             "typist": "types without a mistake and taps a word as soon as it is one of three",
-            "look": typing.LOOK,
-            "slots": typing.SLOTS,
+            "look": effort.LOOK,
+            "slots": effort.SLOTS,
             "noise_seed": options.seed,
         },
     }
@@ -100,43 +98,32 @@ def measure(
 def _subject(path: Path, corpus: str | None, held_out: Path | None, data: Path | None) -> Subject:
     if corpus is not None and held_out is not None:
         raise TacitError("--corpus and --held-out both say whose text is typed; give one of them")
-    judged, asked, case, runtime = _model(path)
+    model, vocabulary = _word_model(path)
+    asked = vocabulary, suggestions.over(model.source, capitals=False)
     whose = held_out or (path if path.is_dir() else None)
     if whose is None:
         if corpus is None:
             raise TacitError(
                 f"{path} is a file, which has no held-out text of its own; give --corpus, or --held-out RUN"
             )
-        return Subject(judged, asked, TextConfig(corpus=corpus, case=case), TypistsConfig(), None, runtime)
+        return Subject(model, *asked, TextConfig(corpus=corpus, case=model.case), TypistsConfig(), None)
     run = runs.read_config(whose)
-    config = dataclasses.replace(run.text, case=case)
+    config = dataclasses.replace(run.text, case=model.case)
     if corpus is None or same_corpus(corpus, config.corpus, data):
-        return Subject(judged, asked, config, run.typists, run.seed, runtime)
+        return Subject(model, *asked, config, run.typists, run.seed)
     config = config.of(corpus)
-    return Subject(judged, asked, config, run.typists, None, runtime)
+    return Subject(model, *asked, config, run.typists, None)
 
 
-def _model(path: Path) -> tuple[Judged, Suggester, Literal["lower", "keep"], str]:
-    """A model, its suggestions, whether it reads capitals, and what its suggestions come from."""
-    if not files.is_model_file(path):
-        run = runs.load(path)
-        if run.spelling is not None:
-            raise TacitError(
-                f"{path} is over word-pieces, and --keyboard needs whole words; distil it (`tacit distill`) and "
-                "give its model.tacit"
-            )
-        judged = models.of_run(run, path / runs.BEST)
-        return judged, suggestions.over(of_run(run), capitals=False), run.config.text.case, "network, JAX"
-    asked = suggestions.open(path, capitals=False)
-    if reader.is_network8(path):
-        stored = reader.open(path)
-        return models.of_network8(stored), asked, stored.facts["case"], "8-bit network, numpy"
-    small = compact.open(path) if files.is_compact(path) else None
-    words, model = small.to_automaton() if small else files.read(path)
-    judged = models.of_automaton(words, model, small, path.stat().st_size)
-    runtime = "compact n-gram file" if small else "n-gram automaton in memory"
-    case: Literal["lower", "keep"] = "keep" if words.cased else "lower"
-    return judged, asked, case, runtime
+def _word_model(path: Path) -> tuple[Model, Vocabulary]:
+    """Opens a model over words."""
+    model = open_model(path)
+    if not isinstance(model.bulk.encoder, Vocabulary):
+        raise TacitError(
+            f"{path} is over word-pieces, and --keyboard needs whole words; distil it (`tacit distill`) and "
+            "give its model.tacit"
+        )
+    return model, model.bulk.encoder
 
 
 class _Decoded(NamedTuple):
@@ -148,7 +135,7 @@ def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, watch: 
     """Words that were tapped and glided, and how many of them were found, of each person."""
     each = math.ceil(options.noisy / len(typed.names))  # words: as many of everybody
     sums: Sums = {}
-    seconds: dict[str, list[float]] = {way: [] for way in typing.WAYS}
+    seconds: dict[str, list[float]] = {way: [] for way in effort.WAYS}
     for k, said in enumerate(typed.messages):
         hand = options.seed * _HANDS + k  # everybody has their own
         for way, found in (

@@ -1,4 +1,4 @@
-"""What an 8-bit network would say next: its recurrence in numpy, and the likeliest words.
+"""The recurrence of an 8-bit network in numpy, word by word.
 
 The formulas are those of tacit.models.gru and tacit.models.lstm, which a test compares with these. Weights are
 8-bit, states and sums are float32. Whoever types on keeps the `State`: a word costs one step and one product with
@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.base.errors import TacitError
-from tacit.lm.network8.reader import Architecture, Floats, Matrix, Network8, times
-from tacit.text.vocabulary import BOS, SPECIALS
+from tacit.lm.network8.reader import Architecture, Float32s, Matrix, Network8, times
+from tacit.text.vocabulary import BOS
 
 _EPSILON = np.float32(1e-5)  # of the layer normalisation
 
@@ -23,8 +22,8 @@ _EPSILON = np.float32(1e-5)  # of the layer normalisation
 class State(NamedTuple):
     """What a network remembers after some words of n messages."""
 
-    layers: tuple[tuple[Floats, ...], ...]  # of each layer: h [n, H], or r [n, E] and c [n, H]
-    features: Floats  # [n, size], what the next word is scored by
+    layers: tuple[tuple[Float32s, ...], ...]  # of each layer: h [n, H], or r [n, E] and c [n, H]
+    features: Float32s  # [n, size], what the next word is scored by
 
 
 def step(model: Network8, state: State | None, ids: NDArray[np.integer]) -> State:
@@ -47,7 +46,7 @@ def step(model: Network8, state: State | None, ids: NDArray[np.integer]) -> Stat
     return State(tuple(after), x)
 
 
-def _gru(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tuple[Floats, ...]:
+def _gru(model: Network8, at: str, before: tuple[Float32s, ...], x: Float32s) -> tuple[Float32s, ...]:
     (h,), m, v = before, model.matrices, model.vectors
     if model.architecture.variant == "printed":
         both = np.concatenate([h, x], axis=1)
@@ -60,7 +59,7 @@ def _gru(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tup
     return ((1 - z) * np.tanh(a_n + _sigmoid(a_r + b_r) * b_n) + z * h,)
 
 
-def _lstm(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tuple[Floats, ...]:
+def _lstm(model: Network8, at: str, before: tuple[Float32s, ...], x: Float32s) -> tuple[Float32s, ...]:
     (r, c), a, v = before, model.architecture, model.vectors
     gates = _grouped(model.matrices[f"{at}/input"], x, a)  # [n, gates, H]
     gates = gates + _grouped(model.matrices[f"{at}/recurrent"], r, a)
@@ -75,7 +74,7 @@ def _lstm(model: Network8, at: str, before: tuple[Floats, ...], x: Floats) -> tu
     return times(model.matrices[f"{at}/projection"], o * np.tanh(normal)), c
 
 
-def _grouped(matrix: Matrix, x: Floats, a: Architecture) -> Floats:
+def _grouped(matrix: Matrix, x: Float32s, a: Architecture) -> Float32s:
     """A product in groups that do not see one another, [n, gates, H]."""
     n, rows = len(x), a.gates * a.hidden // a.groups
     parts = [
@@ -85,16 +84,16 @@ def _grouped(matrix: Matrix, x: Floats, a: Architecture) -> Floats:
     return np.concatenate([p.reshape(n, a.gates, a.hidden // a.groups) for p in parts], axis=2)
 
 
-def _sigmoid(x: Floats) -> Floats:
+def _sigmoid(x: Float32s) -> Float32s:
     return np.float32(0.5) * (np.tanh(np.float32(0.5) * x) + np.float32(1))  # never overflows
 
 
-def _normalise(x: Floats, gain: Floats, shift: Floats) -> Floats:
+def _normalise(x: Float32s, gain: Float32s, shift: Float32s) -> Float32s:
     away = x - x.mean(-1, keepdims=True)
     return away / np.sqrt(np.square(away).mean(-1, keepdims=True) + _EPSILON) * gain + shift
 
 
-def log_probs(model: Network8, state: State) -> Floats:
+def log_probs(model: Network8, state: State) -> Float32s:
     """log p of every word after each of n messages, [n, V]."""
     output = model.matrices["embedding" if model.architecture.tied else "output"]
     scores = times(output, state.features) + model.vectors["output_bias"]
@@ -109,35 +108,3 @@ def state_after(model: Network8, words: Sequence[str]) -> State:
     for word in recent:
         state = step(model, state, np.array([model.id(word)]))
     return state
-
-
-def best(
-    log_p: NDArray[np.floating], k: int = 3, first: int = len(SPECIALS), last: int | None = None
-) -> list[tuple[int, float]]:
-    """The k likeliest words with ids from `first` to `last` − 1, of one row of `log_probs`, and their log p.
-
-    >>> best(np.array([0, 0, 0, -3, -1, -2], np.float32), k=2)
-    [(4, -1.0), (5, -2.0)]
-    """
-    if k < 1:
-        raise TacitError(f"k is {k}; ask for at least 1 word")
-    some = log_p[first:last]
-    if len(some) > k:
-        least = np.partition(some, len(some) - k)[len(some) - k]
-        at = np.flatnonzero(some >= least)
-    else:
-        at = np.arange(len(some))
-    order = at[np.argsort(-some[at], kind="stable")[:k]]
-    return [(first + int(i), float(some[i])) for i in order]
-
-
-def next_words(model: Network8, context: Sequence[str], k: int = 3) -> list[tuple[str, float]]:
-    """The k likeliest words after the first words of a message, with their probabilities; ties by lower id."""
-    return complete(model, context, "", k)
-
-
-def complete(model: Network8, context: Sequence[str], prefix: str, k: int = 3) -> list[tuple[str, float]]:
-    """The k likeliest words that begin with what is typed, the typed word itself among them if it is one."""
-    log_p = log_probs(model, state_after(model, context))[0]
-    first, last = model.starting(prefix) if prefix else (len(SPECIALS), len(model.words))
-    return [(model.words[i], float(np.exp(p))) for i, p in best(log_p, k, first, last)]

@@ -39,7 +39,6 @@ import json
 import mmap
 import struct
 import zlib
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,7 +61,7 @@ MOST_TEXT = 1 << 26  # bytes of all words, unpacked
 _BLOCK = 1 << 16  # weights that are float32 at a time: they stay in the cache
 _LONGEST = 1000  # words of a context, where the run had no limit
 
-Floats = NDArray[np.float32]
+Float32s = NDArray[np.float32]
 
 
 class Architecture(NamedTuple):
@@ -89,33 +88,28 @@ class Matrix(NamedTuple):
     """Weights in 8 bits, a scale for each row."""
 
     codes: NDArray[np.int8]  # [outputs, inputs]
-    scale: Floats  # [outputs]
+    scale: Float32s  # [outputs]
 
-    def floats(self) -> Floats:
+    def floats(self) -> Float32s:
         """The weights that the codes stand for, [outputs, inputs]."""
         return self.codes.astype(np.float32) * self.scale[:, None]
 
 
 @dataclass(frozen=True)
 class Network8:
-    """An open file. How it is asked is told in network8_suggest.py."""
+    """An open file. `forward` computes with it."""
 
     facts: dict[str, Any]  # what the section "meta" says
     architecture: Architecture
     words: tuple[str, ...]  # [V], from id 3 on in the order of their bytes
     matrices: dict[str, Matrix]
-    vectors: dict[str, Floats]
+    vectors: dict[str, Float32s]
     size: int  # bytes of the file
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The words with the file's ids."""
         return Vocabulary(self.words)
-
-    @cached_property
-    def sorted_words(self) -> list[bytes]:
-        """The words from id 3 on as bytes, ascending."""
-        return [word.encode() for word in self.words[len(SPECIALS) :]]
 
     @property
     def longest(self) -> int:
@@ -126,14 +120,8 @@ class Network8:
         """The id of a word; that of `<unk>` if it is not there."""
         return self.vocabulary.index.get(word, UNK)
 
-    def starting(self, prefix: str) -> tuple[int, int]:
-        """The ids of the words that begin so: from the first to the second, which is not one of them."""
-        key, fixed = prefix.encode(), len(SPECIALS)
-        last = bisect_left(self.sorted_words, key + b"\xff")  # 255 is no byte of UTF-8
-        return bisect_left(self.sorted_words, key) + fixed, last + fixed
 
-
-def times(matrix: Matrix, x: Floats) -> Floats:
+def times(matrix: Matrix, x: Float32s) -> Float32s:
     """x [n, inputs] times the matrix, [n, outputs].
 
     >>> double = Matrix(np.array([[1, 2], [0, 4]], np.int8), np.array([0.5, 0.25], np.float32))
@@ -181,26 +169,13 @@ def shapes(a: Architecture, v: int) -> Iterator[tuple[str, tuple[int, ...]]]:
             yield f"{at}/recurrent_bias", (3 * h,)
 
 
-def scales(low: float, high: float, codes: NDArray[np.uint8]) -> Floats:
+def scales(low: float, high: float, codes: NDArray[np.uint8]) -> Float32s:
     """The scale of each row from its code.
 
     >>> scales(0.5, 2.0, np.array([0, 255], np.uint8)).tolist()
     [0.5, 2.0]
     """
     return (low * (high / low) ** (codes.astype(np.float64) / 255)).astype(np.float32)
-
-
-def is_network8(path: Path) -> bool:
-    """Whether a path is such a file: its first bytes say.
-
-    >>> is_network8(Path("no/such/file.tacit"))
-    False
-    """
-    try:
-        with path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def open(path: Path, verify: bool = True) -> Network8:
@@ -230,7 +205,7 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
     if facts["case"] not in ("lower", "keep") or int(facts["max_words"]) < 0:
         raise ValueError("its 'case' or 'max_words' is none")
     matrices: dict[str, Matrix] = {}
-    vectors: dict[str, Floats] = {}
+    vectors: dict[str, Float32s] = {}
     for name, shape in shapes(a, facts["vocabulary"]):
         if len(shape) == 1:
             vectors[name] = array(name, "<f2", shape[0]).astype(np.float32)

@@ -59,12 +59,12 @@ from tacit.base.sections import Format, Places, fitting, map_file
 from tacit.ngram.automaton import Automaton, from_trie
 from tacit.ngram.compact.words import BLOCK, Words
 from tacit.ngram.trie import Trie, find
-from tacit.text.vocabulary import BOS, SPECIALS, UNK, Vocabulary
+from tacit.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 MAGIC = b"TacitNG\n"
 FORM = Format(MAGIC, 1, struct.Struct("<8sII"), "a compact n-gram file", "distil the model again")
 RANK, PICK = 512, 64
-FAVOURITES = 4096  # unigrams kept in order of their probability, for compact_suggest.py
+FAVOURITES = 4096  # unigrams kept in order of their probability, for `search`
 
 
 class Node(NamedTuple):
@@ -95,7 +95,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Compact:
-    """An open file. Suggestions are in compact_suggest.py."""
+    """An open file. `model` makes it into a model that can be asked."""
 
     facts: dict[str, Any]  # what the section "meta" says
     words: Words  # from id 3 on
@@ -131,14 +131,8 @@ class Compact:
         found = self.words.find(word)
         return UNK if found < 0 else found + len(SPECIALS)
 
-    def state_after(self, words: Sequence[str]) -> State:
-        """What the model remembers after the first words of a message."""
-        recent = words[max(0, len(words) - self.order + 1) :]
-        begin = [BOS] if len(recent) == len(words) else []
-        return self.state([*begin, *map(self.id, recent)])
-
     def state(self, ids: Sequence[int]) -> State:
-        """The same for ids, `<s>` being given."""
+        """The histories that the file has of the last of these ids, longest first; `<s>` starts a message."""
         places: list[int] = []  # among the common words, the last first
         found: list[Node] = []
         for i in reversed(ids[max(0, len(ids) - self.order + 1) :]):

@@ -1,4 +1,4 @@
-"""The likeliest next words, and completions of a typed prefix, from a compact file.
+"""The likeliest words of a compact file after a history, among all words or those with a prefix.
 
 Labels are nested: every word that follows a long history follows the shorter ones too. So the candidates are, from
 the longest known history down, the best k of its words that no longer history has; the unigrams come last. Codes
@@ -10,9 +10,6 @@ the history (only then are all unigrams looked at) the first k that do not are w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import exp
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,33 +18,6 @@ from tacit.ngram.compact.reader import FAVOURITES, Compact, State
 from tacit.text.vocabulary import SPECIALS
 
 _FIRST = 64  # favourites looked at before the others
-
-
-def next_words(model: Compact, context: Sequence[str], k: int = 3) -> list[tuple[str, float]]:
-    """The k likeliest words after the first words of a message, with their probabilities; ties by lower id.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from tacit.ngram import automaton, kneser_ney
-    >>> from tacit.ngram.compact import reader as compact, writer as compact_writer
-    >>> from tacit.text.vocabulary import Vocabulary
-    >>> words = Vocabulary((*SPECIALS, "new", "york", "year"))
-    >>> pairs = kneser_ney.fit([0, 3, 4, 1] * 3 + [0, 3, 5, 1], [0, 4, 8, 12, 16], vocabulary=6, order=2)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "a.tng"
-    ...     _ = compact_writer.write(path, words, automaton.from_kneser_ney(pairs), name="small")
-    ...     model = compact.open(path)
-    >>> [word for word, _ in next_words(model, ["new"], k=2)], [w for w, _ in complete(model, ["new"], "ye")]
-    (['york', 'year'], ['year'])
-    """
-    return complete(model, context, "", k)
-
-
-def complete(model: Compact, context: Sequence[str], prefix: str, k: int = 3) -> list[tuple[str, float]]:
-    """The k likeliest words that begin with what is typed, the typed word itself among them if it is one."""
-    first, last = model.words.starting(prefix) if prefix else (0, model.words.count)
-    found = best(model, model.state_after(context), k, first + len(SPECIALS), last + len(SPECIALS))
-    return [(model.word(i), exp(log_p)) for i, log_p in found]
 
 
 def best(

@@ -16,16 +16,16 @@ import dataclasses
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.counts.unigrams import chosen_words
 from tacit.ngram.distillation.large_vocabulary import with_unigrams
-from tacit.ngram.suggest import score
+from tacit.ngram.score import score
+from tacit.scoring import recall
 from tacit.scoring.jackknife import half_width
-from tacit.scoring.scores import Scores, Sums, by_person
+from tacit.scoring.scores import Scores, Sums, by_person, of_cells
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
@@ -65,14 +65,9 @@ def judge(
 
 def _oov_only(text: Packed) -> Scores:
     """Words and which of them are out of vocabulary; nothing predicts them."""
-    sentence = np.repeat(np.arange(len(text.offsets) - 1), np.diff(text.offsets))
-    word, oov = (text.tokens != BOS) & (text.tokens != EOS), text.tokens == UNK
-    none = np.zeros(len(text.offsets) - 1)
-
-    def sums(cells: NDArray[np.bool_]) -> Floats:
-        return np.bincount(sentence[cells], minlength=len(none)).astype(np.float64)
-
-    return Scores(none, none, sums(word), sums(oov), none, none)
+    none, missed = np.zeros(len(text.tokens)), np.full(len(text.tokens), len(text.tokens))
+    word, outside = recall.is_word(text.tokens), text.tokens == UNK
+    return of_cells(recall.cells(none, missed, word, outside, recall.is_known(text.tokens)), text)
 
 
 def share(people: Sums, what: str) -> float:

@@ -15,13 +15,14 @@ import numpy as np
 
 from tacit import runs
 from tacit.federated.evaluation import scorer
-from tacit.ngram import baseline
+from tacit.lm.protocol import suggest
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import reader
-from tacit.ngram.compact.search import next_words
+from tacit.ngram.compact.model import CompactSource
 from tacit.ngram.distillation import capitals
 from tacit.ngram.distillation.sampling import Sentences
 from tacit.ngram.distillation.topology import from_corpus
+from tacit.ngram.score import score
 from tacit.scoring.scores import summary
 from tacit.text.packed import Packed
 from tacit.text.prepare import prepare
@@ -70,8 +71,8 @@ def measure(
     scores = scorer(run.model, run.spelling)(run.params, judged.network)
     rows = {
         "network": summary(scores, judged.network, run.spelling),
-        "n-gram": summary(baseline.score(found.model, text), text),
-        "compact file": summary(baseline.score(quantised, own), own),
+        "n-gram": summary(score(found.model, text), text),
+        "compact file": summary(score(quantised, own), own),
     }
     labels = len(found.caser.cased.words) if found.caser else len(run.vocabulary)
     labels = len(run.spelling.words) if run.spelling and not found.caser else labels
@@ -88,7 +89,7 @@ def measure(
     for name, model in plain.items():
         if model is not None:
             shorter = _known(text, labels)
-            rows[name] = summary(baseline.score(model, shorter), shorter)
+            rows[name] = summary(score(model, shorter), shorter)
     shape = found.model.topology
     return {
         "topology": options.topology,
@@ -119,12 +120,13 @@ def _known(text: Packed, words: int) -> Packed:
 def latency(stored: reader.Compact, words: Vocabulary, text: Packed) -> dict[str, float]:
     """Microseconds for the three best next words from the file, at places of a text."""
     places = np.flatnonzero(text.tokens != BOS)
-    next_words(stored, [], 3)  # the first call puts favourites in order
+    source = CompactSource(stored)
+    suggest(source, [], 3)  # the first call puts favourites in order
     times = []
     for at in places[np.linspace(0, len(places) - 1, min(_ASKED, len(places))).astype(int)].tolist():
         start = int(text.offsets[np.searchsorted(text.offsets, at, side="right") - 1]) + 1
         before = [words.words[i] for i in text.tokens[start:at]]
         began = time.perf_counter()
-        next_words(stored, before, 3)
+        suggest(source, before, 3)
         times.append(1e6 * (time.perf_counter() - began))
     return {"p50": float(np.percentile(times, 50)), "p99": float(np.percentile(times, 99))}

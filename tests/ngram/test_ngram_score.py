@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
-from tacit.ngram.baseline import score
 from tacit.ngram.distillation.pruning import prune, with_backoffs
+from tacit.ngram.score import score
 from tacit.scoring.scores import overall
 from tacit.text.packed import Packed, pack
 from tacit.text.vocabulary import BOS, EOS, UNK

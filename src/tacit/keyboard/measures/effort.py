@@ -32,13 +32,14 @@ and that the keys can type, by the spatial model alone and with the model's prob
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
+from tacit.lm.protocol import MessageLogProbs
+from tacit.scoring import recall
 from tacit.scoring.jackknife import half_width
 from tacit.text.tokens import detokenize
 from tacit.text.typed import Typed, Words
@@ -47,17 +48,6 @@ from tacit.text.vocabulary import SPECIALS
 SLOTS = 3  # words on the bar
 LOOK = 0.5  # how often the simulated typist notices the bar before a word
 WAYS = ("tapped", "glided")  # noisy words, and how many of them were found
-
-
-class Scored(NamedTuple):
-    """A model's scores for one message of n words."""
-
-    ids: Ints  # [n] the words' ids, `<unk>`'s for those that it does not know
-    # [n, V] log p of every word in the place of each; −inf for what is never suggested
-    log_p: NDArray[np.floating]
-
-
-Score = Callable[[Sequence[Words]], Iterator[Scored]]
 
 
 Sums = dict[str, Floats]  # by name; arrays hold one entry for each message, person, …
@@ -122,7 +112,7 @@ def bar(words: Sequence[str]) -> Bar:
     return Bar(tuple(words), order, np.argsort(order), [encoded[i] for i in order[fixed:].tolist()])
 
 
-def ranks(shown: Bar, scored: Scored) -> tuple[Ints, Ints]:
+def ranks(shown: Bar, scored: MessageLogProbs) -> tuple[Ints, Ints]:
     """For each word its rank among all words, and ℓ(w), how many letters are typed before it is on the bar, [n].
 
     A word that the model does not know or never suggests has rank V and ℓ = −1; so has ℓ a word typed whole.
@@ -136,8 +126,7 @@ def ranks(shown: Bar, scored: Scored) -> tuple[Ints, Ints]:
         mine = own[rows, None]
         for length, (low, high) in enumerate(shown.ranges(shown.words[i])):
             others = log_p[rows, low:high]
-            earlier = shown.order[low:high] < i  # of equal words the lower id comes first
-            rank = ((others > mine) | ((others == mine) & earlier)).sum(axis=1)
+            rank = recall.ahead(others, mine, shown.order[low:high], i).sum(axis=1)
             if not length:
                 first[rows] = rank
             letters[rows[(rank < SLOTS) & (letters[rows] < 0)]] = length
@@ -170,7 +159,7 @@ def keystrokes(words: Words, letters: Ints) -> tuple[int, int]:
     return int(lengths.sum()), int(np.where(letters >= 0, letters + 1, lengths).sum())
 
 
-def count(shown: Bar, typed: Sequence[Words], scored: Iterable[Scored]) -> Sums:
+def count(shown: Bar, typed: Sequence[Words], scored: Iterable[MessageLogProbs]) -> Sums:
     """The sums of each message, [messages]."""
     rows = []
     for words, scores in zip(typed, scored, strict=True):

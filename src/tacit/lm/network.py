@@ -1,0 +1,74 @@
+"""The network of a run as a model that can be asked: the run's own, or that of a person whom it was tuned for.
+
+The whole context is read for each question, padded to one of a few lengths so that few programs are compiled. A
+network over word-pieces suggests words of one piece, as everywhere in Tacit.
+"""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import runs
+from tacit.base.arrays import Floats
+from tacit.base.errors import TacitError
+from tacit.federated.evaluation import scorer
+from tacit.lm.along import along_rows
+from tacit.lm.dense import DenseSource, dense
+from tacit.lm.protocol import Bulk, Model
+from tacit.personal import models as personal_models
+from tacit.personal.models import Personal
+from tacit.scoring.scores import Scores
+from tacit.text.packed import Packed, bucket
+from tacit.text.pieces import MARKER
+from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK
+
+_RECENT = 30  # words that are read where the run has no limit
+
+
+def run_model(run: runs.Run, user: str | None = None) -> Model:
+    """Makes a run's network into a model; with `user`, that person's network, which `tacit personalize` left there."""
+    personal = Personal(run.params) if user is None else personal_models.load(run, user)
+    read = jax.jit(personal_models.reading(run, personal))
+
+    def score(text: Packed) -> Scores:
+        if user is not None:
+            raise TacitError("a person's network is evaluated on that person's text: `tacit personalize`")
+        return scorer(run.model, run.spelling)(run.params, text)
+
+    def read_rows(rows: NDArray[np.int32]) -> NDArray[np.floating]:
+        padded = np.full((bucket(len(rows)), bucket(rows.shape[1])), BOS, np.int32)
+        padded[: len(rows), : rows.shape[1]] = rows
+        return np.array(jax.nn.log_softmax(read(padded)))
+
+    return Model(
+        source=network_source(run, personal),
+        bulk=Bulk(run.encoder, score, along_rows(run.vocabulary, read_rows)),
+        size=(run.path / runs.BEST).stat().st_size,
+        case=run.config.text.case,
+        runtime="network, JAX",
+    )
+
+
+def network_source(run: runs.Run, personal: Personal | None = None) -> DenseSource:
+    """Makes the word source of a run's network, or of a person's."""
+    read = personal_models.reading(run, personal or Personal(run.params))
+    recent = run.config.text.max_words or _RECENT
+    last_scores = jax.jit(lambda ids, place: read(ids)[0, place])
+
+    def forward(context: list[str]) -> Floats:
+        ids = run.encoder.encode(context[-recent:])
+        ids = ids[ids != EOS]
+        padded = np.zeros((1, bucket(len(ids))), np.int32)
+        padded[0, : len(ids)] = ids
+        scores = np.asarray(last_scores(padded, len(ids) - 1), np.float64)
+        highest = scores.max()
+        return scores - (highest + np.log(np.exp(scores - highest).sum()))
+
+    words = list(run.vocabulary.words)
+    if run.spelling is None:
+        return dense(words, forward)
+    whole = [i for i in np.flatnonzero(run.spelling.pieces.whole).tolist() if i > UNK]
+    columns = [*range(len(SPECIALS)), *whole]
+    return dense([*SPECIALS, *(words[i].removesuffix(MARKER) for i in whole)], forward, columns)

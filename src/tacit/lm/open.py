@@ -1,0 +1,69 @@
+"""Opens any trained model: the one place that knows the kinds of files.
+
+    a run directory            its network; with `user`, a person's network that `tacit personalize` left there
+    "TacitNG" in the first 8 bytes   a compact n-gram file, from `tacit distill`
+    "TacitNN" in the first 8 bytes   an 8-bit network, from `tacit export`
+    anything else              an ARPA file, from any n-gram tool
+
+Files need no JAX; a run directory loads it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from tacit.base.errors import TacitError
+from tacit.lm.network8 import reader as network8
+from tacit.lm.network8.model import network8_model
+from tacit.lm.protocol import Model
+from tacit.ngram.compact import reader as compact
+from tacit.ngram.compact.model import compact_model
+from tacit.ngram.formats import arpa
+from tacit.ngram.model import automaton_model
+
+Kind = Literal["run", "compact", "network8", "arpa"]
+
+
+def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
+    """Opens a run directory, a compact or ARPA n-gram file, or an 8-bit network.
+
+    With `user`, opens the model of that person in a run directory.
+    """
+    path = Path(path)
+    kind = kind_of(path)
+    if kind == "run":
+        from tacit import runs  # loads JAX
+        from tacit.lm.network import run_model
+
+        return run_model(runs.load(path), user)
+    if user is not None:
+        raise TacitError(f"{path} is a file and has no personal models; give a run directory with --user")
+    if kind == "compact":
+        return compact_model(compact.open(path), path.stat().st_size)
+    if kind == "network8":
+        return network8_model(network8.open(path))
+    return automaton_model(*arpa.read(path), size=path.stat().st_size)
+
+
+def kind_of(path: Path) -> Kind:
+    """Tells what a path holds; a missing one is known by its name.
+
+    >>> kind_of(Path("no/such/run"))
+    'run'
+    """
+    if not (path.is_file() or (path.suffix in (".tacit", ".arpa") and not path.is_dir())):
+        return "run"
+    try:
+        with path.open("rb") as file:
+            magic = file.read(8)
+    except FileNotFoundError:
+        raise TacitError(
+            f"{path}: there is no such file; `tacit distill RUN` makes n-gram models, `tacit export RUN` network files"
+        ) from None
+    except OSError as error:
+        raise TacitError(f"{path}: cannot read this file ({error.strerror})") from None
+    if magic == network8.MAGIC:
+        return "network8"
+    return "compact" if magic == compact.MAGIC or path.suffix == ".tacit" else "arpa"
