@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from commands import WORDS, Commands, sets, tree, write_corpus
 from html_pages import Parsed
-from tacit.base import progress
 from tacit.base.settings import dump
 from tacit.ngram.counts.count import CountOptions, count
 from tacit.runs.config import resolve
@@ -177,15 +174,3 @@ def test_an_existing_directory_is_refused_before_anything_is_read(tmp_path: Path
     tacit("count", "fedavg", "--corpus", "nowhere.txt", "--out", tmp_path).refused("exists already")
     assert tree(tmp_path) == {"mine.txt": b"keep me"}
     tacit("count", "fedavg", "--out", tmp_path / "mine.txt" / "below").refused("cannot write")
-
-
-def test_a_terminal_sees_the_rounds_go_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr(progress, "console", Console(file=screen, force_terminal=True, width=120))
-    with progress.rounds_of("counting", 4) as watch:
-        watch(3, "12 words, 2 new")
-    assert (
-        "counting" in screen.getvalue()
-        and "3/4" in screen.getvalue()
-        and "12 words, 2 new" in screen.getvalue()
-    )

@@ -69,12 +69,12 @@ def done(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = world / "run" / "personal"
     personal.check(world / "run", options, out)
     job = personal.prepare(world / "run", options)
-    told: list[int] = []
+    told: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(personal, "PARTS", {k: PARTS[k] for k in ("all", "bias")})
         patch.setattr(personal, "MIXES", (Mix(0.75), Mix(0.6, 0.2)))
-        found = personal.personalize(job, lambda n, words: told.append(n))
-        assert told == sorted(told) and told[-1] == personal.passes(job) >= told[-2]
+        found = personal.personalize(job, lambda what, share: told.append(share))
+        assert told == sorted(told) and told[-1] == pytest.approx(1) and len(told) > 5
     personal.write(out, found, personal_report.page(found.summary))
     return out
 
@@ -258,7 +258,7 @@ def test_typists_are_people_the_run_never_met(world: Path):
 def test_what_the_command_prints(tacit: Commands, world: Path, done: Path, tmp_path: Path, monkeypatch):
     summary = json.loads((done / "summary.json").read_text("utf-8"))
     found = personal.Personalised(summary, {}, [])
-    monkeypatch.setattr(personal, "personalize", lambda job, tell: found)
+    monkeypatch.setattr(personal, "personalize", lambda job, progress: found)
     out = tmp_path / "out"
     told = tacit.ok("personalize", world / "run", "--corpus", world / "habits.jsonl", "--out", out)
     lines = told.splitlines()

@@ -53,7 +53,7 @@ def data_describe(
     """
     import dataclasses
 
-    from tacit.base.progress import busy, reading
+    from tacit.base.terminal import progress_bar, spinner
     from tacit.runs.config import from_tables, set_key
     from tacit.text import catalogue, copies, statistics
     from tacit.text.corpus import Corpus, SplitCorpus
@@ -63,9 +63,9 @@ def data_describe(
     for assignment in set_ or []:
         set_key(tables, assignment)
     config = from_tables(tables)
-    with reading() as watch:
-        source = read_population(config.text, config.typists, data, watch)
-    with busy("measuring"):
+    with progress_bar() as progress:
+        source = read_population(config.text, config.typists, data, progress)
+    with spinner("measuring"):
         parts = (
             {"train": source.train, "valid": source.valid, "test": source.test}
             if isinstance(source, SplitCorpus)
@@ -108,9 +108,9 @@ def data_get(
 
       tacit data get ptb --data corpora
     """
-    from tacit.base.progress import busy
+    from tacit.base.terminal import spinner
     from tacit.text.catalogue import data_directory, get
 
-    with busy(f"fetching {name}"):
+    with spinner(f"fetching {name}"):
         path = get(name, data_directory(data))
     typer.echo(str(path))

@@ -61,7 +61,7 @@ def evaluate(
 
       tacit evaluate network.tacit --keyboard --held-out runs/first
     """
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.lm.evaluate import evaluate as score
 
     start_jax()
@@ -73,8 +73,8 @@ def evaluate(
         from tacit.keyboard.measures import report as keyboard_report
 
         options = keyboard_report.KeyboardOptions(**asked)
-        with reading() as watch:
-            typed = keyboard_report.measure(run, corpus, options, data, watch, held_out)
+        with progress_bar() as progress:
+            typed = keyboard_report.measure(run, corpus, options, data, progress, held_out)
         if as_json:
             print_json(typed)
             return
@@ -84,8 +84,8 @@ def evaluate(
         return
     for name in asked:
         raise TacitError(f"--{name} is for --keyboard; add that or leave it out")
-    with reading() as watch:
-        found = score(run, corpus, data, watch)
+    with progress_bar() as progress:
+        found = score(run, corpus, data, progress)
     if as_json:
         print_json(found)
         return

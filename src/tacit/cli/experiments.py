@@ -131,12 +131,12 @@ def reproduce(
 
 
 def _quickly(entry: Entry, out: Path | None, data: Path | None, seeds: int | None) -> dict[str, Any]:
-    from tacit.base.progress import rounds_of
+    from tacit.base.terminal import progress_bar
     from tacit.experiments import runner
 
     _start()
-    with rounds_of(entry.name, len(entry.quickly().rows) * (seeds or 1)) as follow:
-        return runner.run_quickly(entry, out, data, seeds, follow)
+    with progress_bar() as progress:
+        return runner.run_quickly(entry, out, data, seeds, progress)
 
 
 def _fully(
@@ -148,12 +148,12 @@ def _fully(
     again: bool,
     minutes: float,
 ) -> dict[str, Any]:
-    from tacit.base.progress import rounds_of
+    from tacit.base.terminal import progress_bar
     from tacit.experiments import runner
 
     _start()
-    with rounds_of(entry.name, len(runner.chosen(entry, only)) * (seeds or entry.seeds)) as follow:
-        return runner.run(entry, out, data, seeds, only, follow, again, minutes)
+    with progress_bar() as progress:
+        return runner.run(entry, out, data, seeds, only, progress, again, minutes)
 
 
 def _start() -> None:

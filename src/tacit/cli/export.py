@@ -36,12 +36,12 @@ def export(
 
       tacit predict network.tacit "see you"
     """
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.lm.export import carry_out
 
     start_jax()
-    with reading() as watch:
-        found = carry_out(run, out or run / "network.tacit", people, data, watch)
+    with progress_bar() as progress:
+        found = carry_out(run, out or run / "network.tacit", people, data, progress)
     if as_json:
         print_json(found)
         return

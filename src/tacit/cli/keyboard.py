@@ -46,7 +46,7 @@ def serve(
     import contextlib
     import webbrowser
 
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.keyboard import blocked
     from tacit.page import server as serving
     from tacit.page.models import find
@@ -55,8 +55,8 @@ def serve(
     with serving.server({}, host, port):
         pass  # a port in use is told before models are made
     start_jax()
-    with reading() as watch:
-        models, problems = find(run, data, watch, others=not serving.loopback(host))
+    with progress_bar() as progress:
+        models, problems = find(run, data, progress, others=not serving.loopback(host))
     with serving.server(serving.site(models, words, problems), host, port) as server:
         address = serving.address(server)
         count = "one model" if len(models) == 1 else f"{len(models)} models"

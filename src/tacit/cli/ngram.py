@@ -95,7 +95,7 @@ def count_words(
 
       tacit count fedavg --corpus nus-sms --supplement tatoeba-en --whitelist 10000 --cohort 100
     """
-    from tacit.base.progress import busy, rounds_of
+    from tacit.base.terminal import progress_bar, spinner
     from tacit.ngram.counts import count as counting
     from tacit.ngram.counts import report
     from tacit.runs import read_config
@@ -116,9 +116,9 @@ def count_words(
     )
     counting.check(out)
     start_jax()
-    with rounds_of("counting", rounds or config.training.rounds) as watch:
-        counted = counting.count(config, options, data, watch)
-    with busy("writing"):
+    with progress_bar() as progress:
+        counted = counting.count(config, options, data, progress)
+    with spinner("writing"):
         counting.write(out, counted, report.page(counted))
     if as_json:
         print_json(counted.summary)
@@ -184,7 +184,7 @@ def distill(
 
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
     """
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.ngram.distillation.distill import DistillOptions, carry_out
 
     if topology not in ("e", "i", "m", "r"):
@@ -198,7 +198,7 @@ def distill(
     options = DistillOptions(supplement, order, max_ngrams, which, cased, pieces, unigrams, sentences, seed)
     out = out or run / "ngram"
     start_jax()
-    with reading() as tell:
+    with progress_bar() as progress:
         found = carry_out(
             run,
             out,
@@ -207,7 +207,7 @@ def distill(
             locale,
             seconds,
             skip,
-            lambda done, total: tell("distilling", done / total),
+            progress,
         )
     if as_json:
         print_json(found)

@@ -86,7 +86,7 @@ def personalize(
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
     """
-    from tacit.base.progress import busy, reading, rounds_of
+    from tacit.base.terminal import progress_bar, spinner
     from tacit.personal import personalize as personal
     from tacit.personal import report
     from tacit.personal.summary import for_machines
@@ -105,11 +105,10 @@ def personalize(
     )
     personal.check(run, options, where)
     start_jax()
-    with reading() as watch:
-        job = personal.prepare(run, options, data, watch)
-    with rounds_of("personalising", personal.passes(job)) as tell:
-        found = personal.personalize(job, tell)
-    with busy("writing"):
+    with progress_bar() as progress:
+        job = personal.prepare(run, options, data, progress)
+        found = personal.personalize(job, progress)
+    with spinner("writing"):
         personal.write(where, found, report.page(found.summary))
         personal.link(run / "report.html", where / "report.html")
     if as_json:

@@ -58,7 +58,7 @@ def train(
       tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
     """
     from tacit import runs
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.federated import hosts
     from tacit.runs import report
     from tacit.runs.callbacks import bar
@@ -72,8 +72,8 @@ def train(
     out = out or Path("runs") / Path(preset).stem
     hosts.join(coordinator, processes, process, wait)
     watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
-    with reading() as watch:
-        summary = runs.train(config, out, resume, data, watchers, watch)
+    with progress_bar() as progress:
+        summary = runs.train(config, out, resume, data, watchers, progress)
     if hosts.first():
         entry = report.entry_of(out)
         lead = (
@@ -116,7 +116,7 @@ def bench(
 
       tacit bench --workload small --json
     """
-    from tacit.base.progress import busy
+    from tacit.base.terminal import spinner
     from tacit.experiments.bench import WORKLOADS, measure
 
     start_jax()
@@ -128,7 +128,7 @@ def bench(
             raise TacitError(f"{name} {value} is not known; it is one of: {', '.join(allowed)}")
     found = []
     for name in workload or list(WORKLOADS):
-        with busy(f"timing {name}"):
+        with spinner(f"timing {name}"):
             found.append(measure(name, precision, executor, repeats))
     if as_json:
         print_json(found)

@@ -16,7 +16,7 @@ from typing import Any
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
-from tacit.base.progress import busy, reading, rounds_of
+from tacit.base.terminal import progress_bar, spinner
 from tacit.federated.evaluation import suggest
 from tacit.ngram import baseline, kneser_ney
 from tacit.ngram.distillation.distill import DistillOptions, carry_out
@@ -57,20 +57,18 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     if out.is_dir():  # told before minutes of training
         check(small_model)
         personalize.check_out(personal)
-    with reading() as watch:
-        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), watch=watch)
-        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), watch=watch)
+    with progress_bar() as progress:
+        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), progress=progress)
+        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), progress=progress)
     ready = prepare(config.text, config.partition, config.typists, config.seed)
     file = small_model / "summary.json"
     small = _made(file, runs.digest(out))
     if small is None:
-        with reading() as watch:
-            carry_out(
-                out, small_model, distilled(ready), watch=lambda done, all_: watch("distilling", done / all_)
-            )
+        with progress_bar() as progress:
+            carry_out(out, small_model, distilled(ready), progress=progress)
         small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
     tuned = personalised(out, personal)
-    with busy("counting n-grams, writing the report"):
+    with spinner("counting n-grams, writing the report"):
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
@@ -117,12 +115,12 @@ def personalised(run: Path, out: Path) -> dict[str, Any] | None:
     known = personalize.known(out, runs.load(run))
     if known is not None:
         return known
-    with reading() as watch:
-        job = personalize.read(run, PERSONAL, watch=watch)
+    with progress_bar() as progress:
+        job = personalize.read(run, PERSONAL, progress=progress)
     if not len(job.users):
         return None
-    with rounds_of("personalising", personalize.passes(job)) as tell:
-        found = personalize.personalize(job, tell)
+    with progress_bar() as progress:
+        found = personalize.personalize(job, progress)
     personalize.write(out, found, personal_report.page(found.summary))
     return personalize.known(out, job.run)  # as the next demonstration finds it
 

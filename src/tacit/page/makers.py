@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit import runs
-from tacit.base.progress import Watch
+from tacit.base.progress import Progress
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import writer
@@ -34,7 +34,7 @@ _MANY = 100_000  # n-grams of a model that is made here for want of one
 _SOURCE = "tacit serve"
 
 
-def federated(path: Path, data: Path | None, watch: Watch, file: Path) -> bool:
+def federated(path: Path, data: Path | None, progress: Progress, file: Path) -> bool:
     """The federated model itself, small, for a run that was never distilled."""
     run = runs.load(path)
     beside = supplement.find(run.config.text, run.config.typists, None, data)
@@ -43,7 +43,7 @@ def federated(path: Path, data: Path | None, watch: Watch, file: Path) -> bool:
         topology="r" if beside else "i",
         sentences=4 * SENTENCES,
     )
-    found = distill(run, options, data, lambda done, total: watch("distilling", done / total))
+    found = distill(run, options, data, progress)
     writer.write(file, found.vocabulary, found.model, name=run.config.name, source=_SOURCE)
     return True
 

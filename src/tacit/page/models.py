@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from tacit import __version__
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.lm import files as load
 from tacit.lm.network8.reader import is_network8
 from tacit.ngram.compact import reader
@@ -52,7 +52,9 @@ class Made(NamedTuple):
     own: bool = False  # whether it holds what people wrote: not for others
 
 
-def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bool = False) -> Found:
+def find(
+    path: Path, data: Path | None = None, progress: Progress = no_progress, others: bool = False
+) -> Found:
     """The models of a run directory, the federated one first; of a compact file, itself.
 
     `others`: whether they are shown to other people, too.
@@ -78,14 +80,14 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bo
         problems.append(f"{wrong}. A small model was made in its place.")
         distilled = {}
     if not small.is_file() or problems:
-        small = _kept(folder, "federated", _digest(network), partial(makers.federated, path, data, watch))
+        small = _kept(folder, "federated", _digest(network), partial(makers.federated, path, data, progress))
     stored, figures = reader.open(small), _figures(distilled)
     mode = runs.read_config(path).training.mode
     about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
     found = Found([Shown("federated", "After training", about, small.read_bytes())], problems)
     every = [made for made in _others(path, stored, data, figures) if not (others and made.own)]
     for i, wanted in enumerate(every):
-        watch(f"making a model for the page: {wanted.title}", i / len(every))
+        progress(f"making a model for the page: {wanted.title}", i / len(every))
         try:
             key = _digest(network, small, *wanted.of, more=wanted.by)
             file = _kept(folder, wanted.id, key, wanted.make)
@@ -94,7 +96,7 @@ def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bo
             continue
         if file.is_file():
             found.models.append(Shown(wanted.id, wanted.title, wanted.about, file.read_bytes()))
-    watch("models for the page", 1.0)
+    progress("models for the page", 1.0)
     return found
 
 

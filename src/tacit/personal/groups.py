@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import PartitionSpec
 
+from tacit.base.progress import Progress, no_progress
 from tacit.federated.devices import apart, devices, everywhere, mesh
 from tacit.federated.executors import Executor, choose_executor
 from tacit.federated.lanes import memory_mb
@@ -99,7 +100,7 @@ def in_groups(
     everybody: Group,
     rates: Sequence[np.ndarray],
     size: int,
-    watch: Callable[[int], None] = lambda done: None,
+    progress: Progress = no_progress,
 ) -> list[Any]:
     """Everybody through the program, once for each array of learning rates [users]; trees of numpy [users, …].
 
@@ -111,7 +112,7 @@ def in_groups(
     work = everybody.lessons.steps.astype(np.int64) + sum(e.batches.steps for e in everybody.exams)
     order = np.argsort(-work, kind="stable")
     found: list[list[Any]] = [[] for _ in rates]
-    params = everywhere(params)
+    params, done = everywhere(params), 0
     for first in range(0, users, size):
         who = order[first : first + size]
         # dealt like cards, so that devices have about as much to do; the last group is filled up with nobody
@@ -126,7 +127,8 @@ def in_groups(
             one.append((dealt, program(params, placed, apart(lr[dealt].astype(np.float32), axis=0))))
         for one in found:
             one[-1] = one[-1][0], jax.tree.map(np.asarray, one[-1][1])
-            watch(len(who))
+            done += len(who)
+            progress("tuning", done / (users * len(rates)))
     return [_in_order(parts, users) for parts in found]
 
 

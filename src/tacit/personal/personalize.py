@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ import numpy as np
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import all_or_nothing, check_place, holds_nothing, to_json, write_atomic
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress, stage
 from tacit.personal import gate, strategies, sums, trial
 from tacit.personal import models as personal_models
 from tacit.personal import summary as personal_summary
@@ -45,7 +45,6 @@ from tacit.text.typists import Typists
 
 FORMAT = "tacit personal 1"
 TYPISTS = 100  # of the built-in kind, unless told
-Say = Callable[[int, str], None]  # people who have gone through a program so far; what is being done
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def check_out(out: Path) -> None:
 
 
 def people(
-    run: runs.Run, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody
+    run: runs.Run, options: PersonalOptions, data: Path | None = None, progress: Progress = no_progress
 ) -> tuple[str, Packed]:
     """Whose text is used, and the text, messages whole and oldest first."""
     config, lower = run.config, run.config.text.case == "lower"
@@ -106,20 +105,22 @@ def people(
         first, count = config.typists.users, options.users or TYPISTS
         made = Typists(dataclasses.replace(config.typists, users=first + count))
         who = np.arange(first, first + count)
-        text = numbered(made, who, made.sizes()[who], lower, watch)
+        text = numbered(made, who, made.sizes()[who], lower, progress)
         name = f"typists {first} to {first + count - 1}, whom the run never met"
         return name, packed(text, of_people(text, np.arange(count), LONGEST_SCORED), run.vocabulary)
-    source = None if own else read_population(config.text.of(corpus), config.typists, data, watch)
+    source = None if own else read_population(config.text.of(corpus), config.typists, data, progress)
     if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
         own = dataclasses.replace(config.text, corpus=corpus)  # the run's own people in another file
     if own:
-        ready = prepare_text(own, config.partition, config.typists, config.seed, run.vocabulary, data, watch)
+        ready = prepare_text(
+            own, config.partition, config.typists, config.seed, run.vocabulary, data, progress
+        )
         if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
             raise _voiceless(corpus)
         return f"{corpus}, held-out people", join([ready.valid, ready.test])
     if not isinstance(source, Corpus) or len(source) == 1:
         raise _voiceless(corpus)
-    text = everybody(source, lower, watch)
+    text = everybody(source, lower, progress)
     return f"{corpus}, everybody", packed(
         text, of_people(text, np.arange(len(source)), LONGEST_SCORED), run.vocabulary
     )
@@ -141,20 +142,24 @@ class Job(NamedTuple):
     users: Users
 
 
-def read(path: Path, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody) -> Job:
+def read(
+    path: Path, options: PersonalOptions, data: Path | None = None, progress: Progress = no_progress
+) -> Job:
     """Read the run and the text, and split it; people with too little are counted and left out, perhaps everybody."""
     run = runs.load(path)
     if run.spelling:
         raise TacitError(
             f"{path} predicts pieces of words, and personalisation is measured in words; give another run"
         )
-    whose, text = people(run, options, data, watch)
+    whose, text = people(run, options, data, progress)
     return Job(run, options, whose, split(text, options.users, run.config.seed))
 
 
-def prepare(path: Path, options: PersonalOptions, data: Path | None = None, watch: Watch = nobody) -> Job:
+def prepare(
+    path: Path, options: PersonalOptions, data: Path | None = None, progress: Progress = no_progress
+) -> Job:
     """The same, where nobody to personalise for is an error."""
-    job = read(path, options, data, watch)
+    job = read(path, options, data, progress)
     if not len(job.users):
         raise TacitError(
             f"{job.whose}: of {sum(job.users.left_out.values()):,} people nobody has enough text ({LEAST_MESSAGES} "
@@ -163,38 +168,35 @@ def prepare(path: Path, options: PersonalOptions, data: Path | None = None, watc
     return job
 
 
-def passes(job: Job) -> int:
-    """How often somebody goes through a program, at most."""
-    rates = len(job.options.rates)
-    grid, others = len(job.options.batches) * rates, 1 + (len(PARTS) - 1) * rates
-    return len(job.users) * (1 + grid + job.options.strategies * others + 2)
+def _stages(options: PersonalOptions) -> list[float]:
+    """The shares of the work that are done before the grid, before other strategies and before the gate.
+
+    In passes of everybody's text through a program: one for the global model, two at most for the gate.
+    """
+    rates = len(options.rates)
+    grid, others = len(options.batches) * rates, options.strategies * (1 + (len(PARTS) - 1) * rates)
+    return [before / (1 + grid + others + 2) for before in (1, 1 + grid, 1 + grid + others)]
 
 
-def personalize(job: Job, say: Say = lambda done, words: None) -> Personalised:
+def personalize(job: Job, progress: Progress = no_progress) -> Personalised:
     """Measure, try the grid, choose, gate; nothing is written."""
     run, options, users = job.run, job.options, job.users
     config, seed = run.config, run.config.seed
-    done = 0
-
-    def tell(words: str) -> trial.Watch:
-        def more(people: int) -> None:
-            nonlocal done
-            done += people
-            say(done, words)
-
-        return more
-
+    first, second, third = _stages(options)
     tuning = trial.Tuning(
         options.max_tokens, options.epochs, config.text.max_words, config.client.batching, seed
     )
-    ready = trial.prepare(run.model, run.params, users, tuning, tell("measuring the global model"))
+    ready = trial.prepare(
+        run.model, run.params, users, tuning, stage(progress, 0, first, "measuring the global model")
+    )
     grid = strategies.grid(options.batches, options.rates)
-    found = _totals(trial.evaluate(ready, grid, tell("the grid")), seed)
+    found = _totals(trial.evaluate(ready, grid, stage(progress, first, second, "the grid")), seed)
     if options.strategies:
         others = _others(strategies.choose(found), options.rates)
-        found |= _totals(trial.evaluate(ready, others, tell("other strategies")), seed)
-    gated = _through_the_gate(ready, found, options.margin, seed, tell("the gate"))
-    say(passes(job), "")
+        found |= _totals(
+            trial.evaluate(ready, others, stage(progress, second, third, "other strategies")), seed
+        )
+    gated = _through_the_gate(ready, found, options.margin, seed, stage(progress, third, 1, "the gate"))
     models: list[Stored] = []
     kept = np.flatnonzero(gated.accepted)[: options.keep]
     for half in (0, 1):  # those who are not of the half that chose
@@ -228,14 +230,14 @@ def _through_the_gate(
     found: Mapping[Strategy, sums.Message],
     margin: float | None,
     seed: int,
-    watch: trial.Watch,
+    progress: Progress,
 ) -> Gated:
     """Each half's strategy and margin, applied to the other half."""
     ids = ready.users.ids
     halves = sums.half_of(ids, seed)
     fitted = min(int((halves == h).sum()) for h in (0, 1)) >= strategies.LEAST_USERS
     chosen = [strategies.choose(found, h if fitted else None) for h in (0, 1)]
-    looks = trial.look(ready, list(dict.fromkeys(chosen)), watch)
+    looks = trial.look(ready, list(dict.fromkeys(chosen)), progress)
     margins = sorted({*gate.MARGINS, *([] if margin is None else [margin])})
 
     def place(told: np.ndarray, half: int | None) -> int:

@@ -8,13 +8,14 @@ one entry for each person, on behalf of that person's device; only messages made
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
 
+from tacit.base.progress import Progress, no_progress, stage
 from tacit.federated.local import ClientConfig
 from tacit.models.base import LanguageModel, Params
 from tacit.personal import groups, split, tuning
@@ -26,8 +27,6 @@ from tacit.personal.strategies import Strategy, rates_for
 from tacit.personal.sums import Outcome, outcome
 from tacit.personal.tuning import Marks
 from tacit.text.packed import Packed, Rows
-
-Watch = Callable[[int], None]  # told how many people have gone through a program
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Trial(NamedTuple):
 
 
 def prepare(
-    model: LanguageModel, params: Params, users: Users, options: Tuning, watch: Watch = lambda done: None
+    model: LanguageModel, params: Params, users: Users, options: Tuning, progress: Progress = no_progress
 ) -> Trial:
     """Measure the global model on what people will be measured on."""
     texts = [split.part(users, i, i + 1) for i in (1, 2)]
@@ -71,7 +70,9 @@ def prepare(
     exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
     group = Group(users.ids.astype(np.int32), _no_lessons(len(users)), exams, ())
     size = groups.together(model, params)
-    (found,) = groups.in_groups(tuning.measuring(model), params, group, [np.zeros(len(users))], size, watch)
+    (found,) = groups.in_groups(
+        tuning.measuring(model), params, group, [np.zeros(len(users))], size, progress
+    )
     second, third = (
         Later(Exam(b, right), _per_user(text, text.lengths - 1), _per_user(text, text.lengths), marks)
         for b, text, (marks, right) in zip(blank, texts, found, strict=True)
@@ -90,19 +91,19 @@ def _per_user(text: Packed, values: np.ndarray) -> np.ndarray:
 
 
 def evaluate(
-    trial: Trial, strategies: Sequence[Strategy], watch: Watch = lambda done: None
+    trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, Outcome]:
     """Paper 3: each strategy tuned on the earlier 80 %, measured on the later 20 %."""
-    found = _carry_out(trial, strategies, split.part(trial.users, 0, 2), (trial.third,), watch)
+    found = _carry_out(trial, strategies, split.part(trial.users, 0, 2), (trial.third,), progress)
     return {strategy: outcomes[0] for strategy, outcomes in found.items()}
 
 
 def look(
-    trial: Trial, strategies: Sequence[Strategy], watch: Watch = lambda done: None
+    trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, tuple[Outcome, Outcome]]:
     """The gate: each strategy tuned on the first 64 %; outcomes of the second part and of the third."""
     text = split.part(trial.users, 0, 1)
-    found = _carry_out(trial, strategies, text, (trial.second, trial.third), watch)
+    found = _carry_out(trial, strategies, text, (trial.second, trial.third), progress)
     return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in found.items()}
 
 
@@ -137,7 +138,7 @@ def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later
 
 
 def _carry_out(
-    trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], watch: Watch
+    trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], progress: Progress
 ) -> dict[Strategy, tuple[Outcome, ...]]:
     """Strategies that differ only in their rates or mixtures share a program and its batches."""
     model, params, users = trial.model, trial.params, trial.users
@@ -145,7 +146,8 @@ def _carry_out(
     for s in strategies:
         alike.setdefault((s.batch, s.part, s.mix == ALONE), []).append(s)
     found: dict[Strategy, tuple[Outcome, ...]] = {}
-    for (batch, part, alone), some in alike.items():
+    for i, ((batch, part, alone), some) in enumerate(alike.items()):
+        now = stage(progress, i / len(alike), (i + 1) / len(alike))
         mixes = tuple(dict.fromkeys(s.mix for s in some))
         reading = None if alone else mixture(model, mixes)
         program = tuning.personalisation(model, _client(trial.options, batch), part_named(part), reading)
@@ -154,9 +156,7 @@ def _carry_out(
         rates = [rates_for(s, trial.tokens) for s in distinct]
         size = groups.together(model, params, len(mixes))
         group = _group(trial, distinct[0], text, parts)
-        results = dict(
-            zip(distinct, groups.in_groups(program, params, group, rates, size, watch), strict=True)
-        )
+        results = dict(zip(distinct, groups.in_groups(program, params, group, rates, size, now), strict=True))
         for s, first in zip(some, plain, strict=True):
             tuned, reading_of = results[first], mixes.index(s.mix)
             found[s] = tuple(

@@ -25,6 +25,7 @@ import numpy as np
 from tacit.base.arrays import Floats
 from tacit.base.errors import TacitError
 from tacit.base.files import all_or_nothing, check_place, holds_nothing, to_json, write_atomic
+from tacit.base.progress import Progress, no_progress
 from tacit.federated.sampling import cohort_size
 from tacit.ngram.counts import whitelist
 from tacit.ngram.counts.convergence import compared_at, halves, rounds_between_new
@@ -38,8 +39,6 @@ from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared, prepare, read_population
 from tacit.text.supplement import Supplement
 from tacit.text.vocabulary import SPECIALS, Vocabulary
-
-Watch = Callable[[int, str], None]
 
 MOST_WORDS = 64_000  # with higher orders, in the paper's keyboards
 
@@ -67,7 +66,7 @@ class Counted(NamedTuple):
 
 
 def count(
-    config: Config, options: CountOptions, data: Path | None = None, watch: Watch = lambda done, words: None
+    config: Config, options: CountOptions, data: Path | None = None, progress: Progress = no_progress
 ) -> Counted:
     """Count, and compare the λ on held-out people; nothing is written."""
     config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="lower"))
@@ -82,7 +81,7 @@ def count(
     cohort = options.cohort or cohort_size(config.sampling, clients)
     sampling = dataclasses.replace(config.sampling, clients=cohort)
     round_ = counting(ready.clients, len(words), options.limits, sampling, config.seed)
-    totals, lines = collect(round_, options.limits, len(words), rounds, watch)
+    totals, lines = collect(round_, options.limits, len(words), rounds, progress)
     if not totals.any():
         raise TacitError("no client typed a word of the whitelist; give one in the language of the clients")
     # with room for every word that was seen, all λ would choose the same words
@@ -154,7 +153,7 @@ def no_epsilon(limits: Sequence[float]) -> str:
 
 
 def collect(
-    round_: Callable[[int], Round], limits: Sequence[float], vocabulary: int, rounds: int, watch: Watch
+    round_: Callable[[int], Round], limits: Sequence[float], vocabulary: int, rounds: int, progress: Progress
 ) -> tuple[Floats, list[dict[str, Any]]]:
     """Round after round: the totals [limits, V], added in float64, and a line of convergence for each."""
     compare = set(compared_at(rounds))
@@ -173,7 +172,7 @@ def collect(
             half = kept.pop(t + 1)
             line["z"] = {name(limit): _z(half[i], totals[i]) for i, limit in enumerate(limits)}
         lines.append(line)
-        watch(t + 1, f"{seen:,} words, {new:,} new")
+        progress(f"round {t + 1} of {rounds}: {seen:,} words, {new:,} new", (t + 1) / rounds)
     between = rounds_between_new(np.array([line["new"] for line in lines], np.int64), window(rounds))
     for line, wait in zip(lines, between.tolist(), strict=True):
         line["rounds_between_new"] = wait if math.isfinite(wait) else None

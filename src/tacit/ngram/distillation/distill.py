@@ -16,10 +16,11 @@ import numpy as np
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import all_or_nothing, to_json, write_atomic
+from tacit.base.progress import Progress, no_progress
 from tacit.ngram import casing
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.distillation import capitals, sampling
-from tacit.ngram.distillation.approximate import Models, Recast, Watch, algorithm_1, count
+from tacit.ngram.distillation.approximate import Models, Recast, algorithm_1, count
 from tacit.ngram.distillation.approximate_pieces import algorithm_1_pieces, approximate_pieces, piece_text
 from tacit.ngram.distillation.figures import held_out, measure
 from tacit.ngram.distillation.files import check, write
@@ -65,7 +66,7 @@ class Distilled(NamedTuple):
 
 
 def distill(
-    run: runs.Run, options: DistillOptions, data: Path | None = None, watch: Watch | None = None
+    run: runs.Run, options: DistillOptions, data: Path | None = None, progress: Progress = no_progress
 ) -> Distilled:
     """The n-gram model of a run; nothing is written.
 
@@ -87,10 +88,10 @@ def distill(
     recast = capitals.recast(caser) if caser else None
     source = sampling.network(namer.model, namer.params) if namer else None
     if run.spelling:
-        model = _from_pieces(run, run.spelling, source, own, options, caser, recast, watch)
+        model = _from_pieces(run, run.spelling, source, own, options, caser, recast, progress)
     else:
         assert source is not None
-        model = _from_words(source, own, options, recast, watch)
+        model = _from_words(source, own, options, recast, progress)
     if options.unigrams:
         shares = capitals.shares(caser) if caser else None
         model, words = with_unigrams(model, words, counts, variants=shares)
@@ -170,13 +171,13 @@ def _of_supplement(
 
 
 def _from_words(
-    source: Source, own: Automaton | None, options: DistillOptions, recast: Recast | None, watch: Watch | None
+    source: Source, own: Automaton | None, options: DistillOptions, recast: Recast | None, progress: Progress
 ) -> Automaton:
     """The model of Algorithm 1 that was asked for, and no more than it needs."""
     limits = options.order, options.max_ngrams
     if own is not None and options.topology in "mr":
         models = algorithm_1(
-            source, own, options.sentences, options.seed, *limits, watch=watch, recast=recast
+            source, own, options.sentences, options.seed, *limits, progress=progress, recast=recast
         )
         return _chosen(models, options)
     text = sampling.draw(source, options.seed, options.sentences)
@@ -185,7 +186,7 @@ def _from_words(
         shape = own.topology
     else:
         shape = _inferred(source, text, options, recast)
-    (counts,) = count(source, [shape], text, watch, recast)
+    (counts,) = count(source, [shape], text, progress, recast)
     return minimise(shape, counts).model
 
 
@@ -197,23 +198,23 @@ def _from_pieces(
     options: DistillOptions,
     caser: casing.Caser | None,
     recast: Recast | None,
-    watch: Watch | None,
+    progress: Progress,
 ) -> Automaton:
     """The same for a network over word-pieces; the word network says which n-grams it would infer."""
     source = sampling.network(run.model, run.params)
     text = piece_text(source, spelling.pieces, spelling.words, options.sentences, options.seed)
     if options.topology == "e":
         assert own is not None
-        return approximate_pieces(text, own.topology, options.seed, caser, watch)
+        return approximate_pieces(text, own.topology, options.seed, caser, progress)
     assert over_words is not None
     drawn = sampling.draw(over_words, options.seed, options.sentences)
     inferred = _inferred(over_words, drawn, options, recast)
     if options.topology == "i":
-        return approximate_pieces(text, inferred, options.seed, caser, watch)
+        return approximate_pieces(text, inferred, options.seed, caser, progress)
     assert own is not None
     return _chosen(
         algorithm_1_pieces(
-            text, own.topology, inferred, options.seed, options.max_ngrams, caser=caser, watch=watch
+            text, own.topology, inferred, options.seed, options.max_ngrams, caser=caser, progress=progress
         ),
         options,
     )
@@ -237,7 +238,7 @@ def carry_out(
     locale: str = "en",
     date: int = 0,
     skip: bool = False,
-    watch: Watch | None = None,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Everything: the model, its files, its figures; returns what summary.json holds.
 
@@ -248,7 +249,7 @@ def carry_out(
     aosp.check_locale(out / "words.combined", locale)
     if not skip:
         aosp.check_words(out / "words.combined", [*words_of(run).words, *_counts(options)])
-    found = distill(run, options, data, watch)
+    found = distill(run, options, data, progress)
     judged = held_out(run, found, data)
     name = run.config.name
     with all_or_nothing(out) as folder:

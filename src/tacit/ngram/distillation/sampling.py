@@ -30,6 +30,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
+from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import stream, uniform
 from tacit.models.base import LanguageModel, Params
 from tacit.ngram.automaton import Automaton, distributions
@@ -70,16 +71,15 @@ class Source(NamedTuple):
     blocks: Callable[[Sentences, Ints], Iterator[Block]]
 
 
-def draw(source: Source, seed: int, count: int, watch: Callable[[int, int], None] | None = None) -> Sentences:
-    """The first `count` sentences of a source, drawn in parts; `watch(done, count)` after each."""
+def draw(source: Source, seed: int, count: int, progress: Progress = no_progress) -> Sentences:
+    """Draws the first `count` sentences of a source, in parts."""
     tokens, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     size = -(-count // max(1, -(-count // _AT_ONCE)))  # equal parts: one program
     for start in range(0, count, max(1, size)):
         part = source.sample(seed, start, min(size, count - start))
         tokens.append(part.tokens)
         lengths.append(np.diff(part.offsets))
-        if watch:
-            watch(min(start + size, count), count)
+        progress("drawing sentences", min(start + size, count) / count)
     return Sentences(np.concatenate(tokens), flat.ends(np.concatenate(lengths)))
 
 

@@ -27,7 +27,7 @@ the distribution given that the automaton can go on. Else all of it would be tak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -38,6 +38,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
+from tacit.base.progress import Progress
 from tacit.ngram.automaton import Topology
 from tacit.ngram.distillation.sampling import Block
 from tacit.text.packed import bucket
@@ -101,14 +102,13 @@ def grouped(tallies: list[Tally], context: Ints | None = None) -> Ints:
     return np.where(tallies[0].states >= 0, groups, -1)
 
 
-def told(blocks: Iterable[Block], groups: Ints, watch: Callable[[int, int], None] | None) -> Iterator[Block]:
-    """The same blocks; when one has been worked on, `watch(done, total)` hears how many groups have been met."""
+def reported(blocks: Iterable[Block], groups: Ints, progress: Progress) -> Iterator[Block]:
+    """Passes the blocks on, and reports after each the share of groups that have been counted."""
     total, done = int(np.unique(groups[groups >= 0]).size), 0
     for block in blocks:
         yield block
         done += int(np.unique(groups[block.positions]).size)
-        if watch:
-            watch(min(done, total), total)
+        progress("counting n-grams", min(done, total) / max(1, total))
 
 
 @dataclass
