@@ -58,7 +58,7 @@ def test_bars_fit_80_columns(screen: io.StringIO) -> None:
     assert any("100/1000" in line and "top-1 12.3%" in line for line in shown)  # nothing is cut there
 
 
-def test_a_falling_share_begins_a_new_bar(screen: io.StringIO) -> None:
+def test_a_bar_comes_back_for_the_next_work(screen: io.StringIO) -> None:
     with terminal.progress_bar() as progress:
         progress("reading", 0.5)
         progress("reading", 1.0)
