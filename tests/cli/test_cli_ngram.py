@@ -12,7 +12,7 @@ import pytest
 from commands import WORDS, Commands, sets, tree, write_corpus
 from html_pages import Parsed
 from tacit.base.settings import dump
-from tacit.ngram.counts.count import CountOptions, count
+from tacit.ngram.counts.counted import CountOptions, counted_words
 from tacit.runs.config import resolve
 from tacit.text.prepare import prepare
 from tacit.text.vocabulary import UNK
@@ -129,7 +129,7 @@ def test_a_run_directory_says_whose_words(tmp_path: Path, tacit: Commands, files
 def test_a_number_takes_the_commonest_words_of_the_supplement(files: Path) -> None:
     config = resolve("fedavg", [f"text.corpus={files / 'messages.jsonl'}"])
     options = CountOptions((math.inf,), "3", str(files / "supplement.txt"), rounds=2, cohort=4)
-    found = count(config, options)
+    found = counted_words(config, options)
     assert found.summary["whitelist"] == 3
     assert {word for word, _ in found.counts} == {
         "are",

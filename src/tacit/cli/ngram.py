@@ -95,9 +95,10 @@ def count_words(
 
       tacit count fedavg --corpus nus-sms --supplement tatoeba-en --whitelist 10000 --cohort 100
     """
-    from tacit.base.terminal import progress_bar, spinner
-    from tacit.ngram.counts import count as counting
-    from tacit.ngram.counts import report
+    from tacit.base.terminal import progress_bar
+    from tacit.ngram.counts.count import count
+    from tacit.ngram.counts.counted import CountOptions
+    from tacit.ngram.counts.report import comparison
     from tacit.runs import read_config
     from tacit.runs.config import resolve
     from tacit.text.catalogue import user_path
@@ -111,19 +112,16 @@ def count_words(
     assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
     config = resolve(str(run / "config.toml") if run.is_dir() else source, [*assignments, *(set_ or [])])
     out = out or (run / "count" if run.is_dir() else Path("runs") / f"{run.stem}-count")
-    options = counting.CountOptions(
+    options = CountOptions(
         read_limits(limits), whitelist, supplement, rounds or 0, cohort or 0, capacity or 0, order
     )
-    counting.check(out)
     start_jax()
     with progress_bar() as progress:
-        counted = counting.count(config, options, data, progress)
-    with spinner("writing"):
-        counting.write(out, counted, report.page(counted))
+        counted = count(config, out, options, data, progress)
     if as_json:
         print_json(counted.summary)
         return
-    print_table(report.comparison(counted.summary))
+    print_table(comparison(counted.summary))
     typer.echo(str(out / "report.html"))
 
 
@@ -185,7 +183,8 @@ def distill(
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
     """
     from tacit.base.terminal import progress_bar
-    from tacit.ngram.distillation.distill import DistillOptions, carry_out
+    from tacit.ngram.distillation.distill import distill as distill_run
+    from tacit.ngram.distillation.model import DistillOptions
 
     if topology not in ("e", "i", "m", "r"):
         raise TacitError(f"--topology {topology} is not known; it is one of: e, i, m, r")
@@ -199,7 +198,7 @@ def distill(
     out = out or run / "ngram"
     start_jax()
     with progress_bar() as progress:
-        found = carry_out(
+        found = distill_run(
             run,
             out,
             options,

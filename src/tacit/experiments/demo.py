@@ -19,8 +19,8 @@ from tacit.base.files import to_json, write_atomic
 from tacit.base.terminal import progress_bar, spinner
 from tacit.federated.evaluation import suggest
 from tacit.ngram import baseline, kneser_ney
-from tacit.ngram.distillation.distill import DistillOptions, carry_out
-from tacit.ngram.distillation.files import check
+from tacit.ngram.distillation.distill import check_out, distill
+from tacit.ngram.distillation.model import DistillOptions
 from tacit.personal import personalize
 from tacit.personal import report as personal_report
 from tacit.runs import report
@@ -55,7 +55,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         raise TacitError("the presets demo and demo-central must read the same text")
     yardstick, small_model, personal = out / "central", out / "ngram", out / "personal"
     if out.is_dir():  # told before minutes of training
-        check(small_model)
+        check_out(small_model)
         personalize.check_out(personal)
     with progress_bar() as progress:
         federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), progress=progress)
@@ -65,7 +65,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     small = _made(file, runs.digest(out))
     if small is None:
         with progress_bar() as progress:
-            carry_out(out, small_model, distilled(ready), progress=progress)
+            distill(out, small_model, distilled(ready), progress=progress)
         small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
     tuned = personalised(out, personal)
     with spinner("counting n-grams, writing the report"):

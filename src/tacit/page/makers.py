@@ -19,7 +19,7 @@ from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import writer
 from tacit.ngram.compact.reader import Compact
 from tacit.ngram.distillation.approximate import Recast, approximate
-from tacit.ngram.distillation.distill import DistillOptions, distill, words_of
+from tacit.ngram.distillation.model import DistillOptions, distilled_model, words_of
 from tacit.ngram.distillation.sampling import Sentences, network
 from tacit.ngram.distillation.topology import from_corpus
 from tacit.personal import models
@@ -43,7 +43,7 @@ def federated(path: Path, data: Path | None, progress: Progress, file: Path) -> 
         topology="r" if beside else "i",
         sentences=4 * SENTENCES,
     )
-    found = distill(run, options, data, progress)
+    found = distilled_model(run, options, data, progress)
     writer.write(file, found.vocabulary, found.model, name=run.config.name, source=_SOURCE)
     return True
 

@@ -145,7 +145,7 @@ def algorithm_1_pieces(
 ) -> Models:
     """A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
     external = approximate_pieces(text, supplement, seed, caser, stage(progress, 0, 1 / 3))
-    own = approximate_pieces(text, inferred, seed, caser, stage(progress, 1 / 3, 2 / 3))
-    merged = merge(external, own, weight, max_ngrams)
+    from_inferred = approximate_pieces(text, inferred, seed, caser, stage(progress, 1 / 3, 2 / 3))
+    merged = merge(external, from_inferred, weight, max_ngrams)
     refined = approximate_pieces(text, merged.topology, seed, caser, stage(progress, 2 / 3, 1))
-    return Models(external, own, merged, refined)
+    return Models(external, from_inferred, merged, refined)

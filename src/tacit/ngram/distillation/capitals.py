@@ -122,12 +122,12 @@ def shares(caser: Caser) -> dict[str, dict[str, float]]:
     """How the uses of each uncased word are shared among its variants whatever precedes: for uncased counts."""
     table, cased = ratios(caser), caser.cased
     root = int(np.flatnonzero(table.topology.backoff < 0)[0])
-    found: dict[str, dict[str, float]] = {}
+    shares_of: dict[str, dict[str, float]] = {}
     for arc in range(table.topology.starts[root], table.topology.starts[root + 1]):
         label = int(table.topology.labels[arc])
-        of = found.setdefault(cased.uncased.words[cased.lower[label]], {})
+        of = shares_of.setdefault(cased.uncased.words[cased.lower[label]], {})
         of[cased.words.words[label]] = float(table.inside[arc])
-    return found
+    return shares_of
 
 
 def _padded(cell: NDArray, beyond: int) -> Array:

@@ -58,10 +58,10 @@ class Lexicon:
     @cached_property
     def emits(self) -> Ints:
         """The arc on which each word is written, (q_y, x_y), [words]; −1 for a word that has no pieces."""
-        found = np.full(self.words, NOTHING, np.int64)
-        some = self.outputs >= 0
-        found[self.outputs[some]] = np.flatnonzero(some)
-        return found
+        arcs = np.full(self.words, NOTHING, np.int64)
+        writes = self.outputs >= 0
+        arcs[self.outputs[writes]] = np.flatnonzero(writes)
+        return arcs
 
     def arc(self, states: Ints, pieces: Ints) -> Ints:
         """The arc of each piece at its state, −1 where there is none (or the state is −1)."""

@@ -55,8 +55,8 @@ def minimise(topology: Topology, counts: Counts, fixed: bool = False, iterations
     >>> from tacit.ngram.trie import of_words
     >>> pairs = from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4))  # states: empty, after 0, after 3
     >>> counts = Counts(np.array([0.5, 1.25, 0.25, 3.0, 2.0]), np.array([0.0, 1.0, 1.0]), np.array([9.0, 4.0, 3.0]))
-    >>> found = minimise(pairs, counts).model
-    >>> distribution(found, 1).round(3).tolist(), distribution(found, 2).round(3).tolist()
+    >>> nearest = minimise(pairs, counts).model
+    >>> distribution(nearest, 1).round(3).tolist(), distribution(nearest, 2).round(3).tolist()
     ([0.0, 0.125, 0.125, 0.75], [0.0, 0.667, 0.25, 0.083])
     """
     if len(counts.arcs) != len(topology.labels) or len(counts.phi) != len(topology):
@@ -97,7 +97,7 @@ def remainders(topology: Topology, y: Floats, y_phi: Floats) -> Floats:
 def _rest(topology: Topology, states: Ints, y: Floats, y_phi: Floats) -> Floats:
     """`remainders` of these states as the sum of all that is not subtracted."""
     back = topology.backoff[states]
-    found = y_phi[back].copy()
+    rest = y_phi[back].copy()
     sizes = np.diff(topology.starts)[back]
     step = max(1, int((1 << 22) // max(1, sizes.max())))
     for i in range(0, len(states), step):  # a few at a time: a root has as many arcs as there are words
@@ -105,19 +105,19 @@ def _rest(topology: Topology, states: Ints, y: Floats, y_phi: Floats) -> Floats:
         which, arcs = topology.arcs_of(back[part])
         which += i
         other = topology.arc(states[which], topology.labels[arcs]) < 0
-        found += added(which[other], y[arcs[other]], len(states))
-    return found
+        rest += added(which[other], y[arcs[other]], len(states))
+    return rest
 
 
 def closed(topology: Topology) -> NDArray[np.bool_]:
     """States that no label is left for behind φ: roots, and those with all labels of a closed backoff state."""
     sizes, depth = np.diff(topology.starts), topology.depth
-    found = topology.backoff < 0
+    shut = topology.backoff < 0
     for d in range(1, int(depth.max(initial=0)) + 1):
         mine = np.flatnonzero(depth == d)
         back = topology.backoff[mine]
-        found[mine] = found[back] & (sizes[mine] == sizes[back])
-    return found
+        shut[mine] = shut[back] & (sizes[mine] == sizes[back])
+    return shut
 
 
 def _check_complete(topology: Topology) -> None:
@@ -222,8 +222,8 @@ def _heights(
     if len(few):
         d[few] = _rest(topology, part.above[few], y, y_phi)
     height = np.add.reduceat(c[part.arcs] * np.log(mine), part.starts)
-    own = phi[part.states]
-    height += own * np.log(np.where(own > 0, y_phi[part.states], 1.0))
+    phi_here = phi[part.states]
+    height += phi_here * np.log(np.where(phi_here > 0, y_phi[part.states], 1.0))
     place = np.searchsorted(part.states, topology.backoff[part.above])
     return height - added(place, phi[part.above] * np.log(d), len(part.states)), d
 
@@ -261,6 +261,6 @@ def _weights(
     rest = np.maximum(1.0 - added(owners, y, len(topology)), 0.0)
     left = remainders(topology, y, np.where(blank, rest, y_phi))
     log_backoff = np.zeros(len(topology))
-    some = seen & ~shut
-    log_backoff[some] = np.log(y_phi[some]) - np.log(left[some])
+    backing = seen & ~shut
+    log_backoff[backing] = np.log(y_phi[backing]) - np.log(left[backing])
     return Automaton(topology, np.log(y), log_backoff)

@@ -71,10 +71,10 @@ def losses(model: Automaton, visits: Floats | None = None) -> Floats:
     freed, left = np.maximum(freed, EPSILON), np.maximum(left, EPSILON)
     log_alpha = np.log(freed) - np.log(left)
     new = np.log(freed[owner] + p) - np.log(left[owner] + lower)
-    found = -occurs[owner] * (
+    loss = -occurs[owner] * (
         p * (np.log(lower) + new - model.log_p) + freed[owner] * (new - log_alpha[owner])
     )
-    return np.where(inner, found, 0.0)
+    return np.where(inner, loss, 0.0)
 
 
 def restrict(model: Automaton, keep: Bools) -> Automaton:
@@ -104,9 +104,11 @@ def restrict(model: Automaton, keep: Bools) -> Automaton:
 def with_backoffs(topology: Topology, log_p: Floats) -> Automaton:
     """The automaton of these arc weights, with the weights of φ that make every state sum to one."""
     left, freed = _shares(topology, np.exp(log_p))
-    some = ~closed(topology)
+    backing = ~closed(topology)
     log_backoff = np.zeros(len(topology))
-    log_backoff[some] = np.log(np.maximum(freed[some], EPSILON)) - np.log(np.maximum(left[some], EPSILON))
+    log_backoff[backing] = np.log(np.maximum(freed[backing], EPSILON)) - np.log(
+        np.maximum(left[backing], EPSILON)
+    )
     return Automaton(topology, log_p, log_backoff)
 
 
@@ -117,9 +119,9 @@ def parents(topology: Topology) -> Ints:
     """
     depth = topology.depth
     longer = (topology.targets >= 0) & (depth[topology.targets] == depth[topology.owners] + 1)
-    found = np.full(len(topology), -1, np.int64)
-    found[topology.targets[longer]] = np.flatnonzero(longer)
-    return found
+    arcs = np.full(len(topology), -1, np.int64)
+    arcs[topology.targets[longer]] = np.flatnonzero(longer)
+    return arcs
 
 
 def _shares(shape: Topology, p: Floats) -> tuple[Floats, Floats]:
@@ -132,13 +134,13 @@ def _occurrences(model: Automaton) -> Floats:
     """p(h) by the model's own probabilities along h; `<s>` occurs as often as `</s>`."""
     shape = model.topology
     arc, depth = parents(shape), shape.depth
-    found = np.ones(len(shape))  # roots
+    p = np.ones(len(shape))  # roots
     for d in range(1, int(depth.max(initial=0)) + 1):
         mine = np.flatnonzero((depth == d) & (arc >= 0))
-        found[mine] = found[shape.owners[arc[mine]]] * np.exp(model.log_p[arc[mine]])
+        p[mine] = p[shape.owners[arc[mine]]] * np.exp(model.log_p[arc[mine]])
         opening = np.flatnonzero((depth == d) & (arc < 0))
-        found[opening] = np.exp(model.log_p[(shape.labels == EOS) & (shape.backoff[shape.owners] < 0)]).sum()
-    return found
+        p[opening] = np.exp(model.log_p[(shape.labels == EOS) & (shape.backoff[shape.owners] < 0)]).sum()
+    return p
 
 
 def _with_what_hangs_on(shape: Topology, worth: Floats) -> Floats:
@@ -147,7 +149,7 @@ def _with_what_hangs_on(shape: Topology, worth: Floats) -> Floats:
     for d in range(int(depth.max(initial=0)), 0, -1):
         mine = np.flatnonzero(depth == d)
         before = arc[shape.owners[mine]]
-        some = before >= 0
-        np.maximum.at(worth, before[some], worth[mine[some]])
+        longer = before >= 0
+        np.maximum.at(worth, before[longer], worth[mine[longer]])
         np.maximum.at(worth, shape.below[mine], worth[mine])
     return worth

@@ -117,12 +117,12 @@ def network(model: LanguageModel, params: Params, longest: int = LONGEST, at_onc
         group = np.where(targets >= 0, groups[targets], -1)
         real = (group >= 0).sum(axis=1)
         most = int(real.max())  # the same shape for all batches: one program
-        for inputs, own, mine, count in zip(rows.inputs, targets, group, real.tolist(), strict=True):
+        for inputs, positions, mine, count in zip(rows.inputs, targets, group, real.tolist(), strict=True):
             order = np.argsort(np.where(mine < 0, np.iinfo(np.int64).max, mine), kind="stable")[:most]
             if count:
                 words = text.tokens[inputs].astype(np.int32)  # [rows, time]
                 p = _probabilities(model, params, words, order.astype(np.int32), count)
-                yield Block(own[order[:count]], p)
+                yield Block(positions[order[:count]], p)
 
     return Source(vocabulary, sample, blocks)
 
@@ -246,15 +246,15 @@ def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> 
         if not len(todo):
             return arcs
         here, low = at[todo], sums[shape.starts[at[todo]]]
-        own = sums[shape.starts[here + 1]] - low  # [todo] what the arcs have, φ has the rest
-        whole = (shape.backoff[here] < 0) | (own > 1 - 1e-12)  # nothing for φ, whatever rounding says
-        draw = uniform(*where, numbers[todo], place, attempt) * np.where(whole, own, 1.0)
-        on = draw < own
-        found = np.searchsorted(sums, low + draw, side="right") - 1
-        found = np.clip(found, shape.starts[here], shape.starts[here + 1] - 1)
+        inside = sums[shape.starts[here + 1]] - low  # [todo] what the arcs have, φ has the rest
+        whole = (shape.backoff[here] < 0) | (inside > 1 - 1e-12)  # nothing for φ, whatever rounding says
+        draw = uniform(*where, numbers[todo], place, attempt) * np.where(whole, inside, 1.0)
+        on = draw < inside
+        arc = np.searchsorted(sums, low + draw, side="right") - 1
+        arc = np.clip(arc, shape.starts[here], shape.starts[here + 1] - 1)
         back = before[todo]
-        free = on & ((back < 0) | (shape.arc(np.maximum(back, 0), shape.labels[found]) < 0))
-        arcs[todo[free]] = found[free]
+        free = on & ((back < 0) | (shape.arc(np.maximum(back, 0), shape.labels[arc]) < 0))
+        arcs[todo[free]] = arc[free]
         down = todo[~on]
         before[down], at[down] = at[down], shape.backoff[at[down]]
         todo = todo[~free]

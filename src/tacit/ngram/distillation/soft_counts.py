@@ -238,8 +238,8 @@ def _picked(rows: Array | Floats, row: Ints, label: Ints) -> Floats:
     if isinstance(rows, np.ndarray):
         return rows[row, label].astype(np.float64)
     room = (0, bucket(len(row)) - len(row))
-    found = _pick(rows, np.pad(row, room).astype(np.int32), np.pad(label, room).astype(np.int32))
-    return np.asarray(found, np.float64)[: len(row)]
+    picked = _pick(rows, np.pad(row, room).astype(np.int32), np.pad(label, room).astype(np.int32))
+    return np.asarray(picked, np.float64)[: len(row)]
 
 
 @jax.jit

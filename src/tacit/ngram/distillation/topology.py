@@ -126,15 +126,15 @@ def _log_probs(model: Automaton, trie: Trie) -> Floats:
     shape, v = model.topology, trie.vocabulary
     root = int(np.argmin(shape.backoff))
     state = np.full(1, root)  # of each row one level below: the longest end of it that the model knows
-    found = []
+    log_p = []
     for n in range(1, trie.order + 1):
         history, label = state[trie.keys[n] // v], trie.keys[n] % v
         state = np.full(len(label), shape.initial)  # right for `<s>`
         read = np.flatnonzero(label != BOS)
-        found.append(log_probs(model, history[read], label[read]))
+        log_p.append(log_probs(model, history[read], label[read]))
         state[read] = shape.targets[shape.reading(history[read], label[read])[1]]
         state[label == EOS] = root  # never a history
-    return np.concatenate(found)
+    return np.concatenate(log_p)
 
 
 def _made_of(model: Automaton, common: int) -> NDArray[np.bool_]:
