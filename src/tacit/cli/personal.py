@@ -86,13 +86,14 @@ def personalize(
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
     """
-    from tacit.base.terminal import progress_bar, spinner
-    from tacit.personal import personalize as personal
+    from tacit.base.terminal import progress_bar
     from tacit.personal import report
-    from tacit.personal.summary import for_machines
+    from tacit.personal.job import PersonalOptions
+    from tacit.personal.personalize import personalize as personalize_run
+    from tacit.personal.summary import json_summary
 
-    where = out or run / "personal"
-    options = personal.PersonalOptions(
+    out = out or run / "personal"
+    options = PersonalOptions(
         corpus,
         numbers("--batch", batch, int),
         numbers("--lr", lr, float),
@@ -103,19 +104,14 @@ def personalize(
         keep,
         more,
     )
-    personal.check(run, options, where)
     start_jax()
     with progress_bar() as progress:
-        job = personal.prepare(run, options, data, progress)
-        found = personal.personalize(job, progress)
-    with spinner("writing"):
-        personal.write(where, found, report.page(found.summary))
-        personal.link(run / "report.html", where / "report.html")
+        summary = personalize_run(run, out, options, data, progress).summary
     if as_json:
-        print_json(for_machines(found.summary))
+        print_json(json_summary(summary))
         return
-    for title, rows in report.tables(found.summary):
+    for title, rows in report.tables(summary):
         print_table(rows, title)
-    typer.echo(report.who(found.summary))
-    typer.echo(f"recommended: {found.summary['recommendation']}")
-    typer.echo(str(where / "report.html"))
+    typer.echo(report.who(summary))
+    typer.echo(f"recommended: {summary['recommendation']}")
+    typer.echo(str(out / "report.html"))

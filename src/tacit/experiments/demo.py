@@ -21,8 +21,9 @@ from tacit.federated.evaluation import suggest
 from tacit.ngram import baseline, kneser_ney
 from tacit.ngram.distillation.distill import check_out, distill
 from tacit.ngram.distillation.model import DistillOptions
-from tacit.personal import personalize
+from tacit.personal import personalised, personalize
 from tacit.personal import report as personal_report
+from tacit.personal.job import PersonalOptions, read_job
 from tacit.runs import report
 from tacit.runs.callbacks import bar
 from tacit.runs.config import Config, resolve
@@ -44,7 +45,7 @@ CONTEXTS = (
     "can you",
 )
 # a low, a middle and a high rate: Table 1 of paper 3 in small, its shape for a model of this size
-PERSONAL = personalize.PersonalOptions(batches=(5, 20), rates=(0.1, 1.0, 4.0), users=40, keep=3)
+PERSONAL = PersonalOptions(batches=(5, 20), rates=(0.1, 1.0, 4.0), users=40, keep=3)
 
 
 def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
@@ -67,7 +68,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         with progress_bar() as progress:
             distill(out, small_model, distilled(ready), progress=progress)
         small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
-    tuned = personalised(out, personal)
+    tuned = personalisation(out, personal)
     with spinner("counting n-grams, writing the report"):
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
@@ -110,19 +111,17 @@ def _made(file: Path, base: str) -> dict[str, Any] | None:
         return None
 
 
-def personalised(run: Path, out: Path) -> dict[str, Any] | None:
-    """What tuning the run's network for a few people came to, or what is known of it; None: nobody has enough text."""
-    known = personalize.known(out, runs.load(run))
-    if known is not None:
-        return known
+def personalisation(run: Path, out: Path) -> dict[str, Any] | None:
+    """Tunes the run's network for a few people, unless that was done; None if nobody has enough text."""
+    earlier = personalize.earlier_summary(out, run)
+    if earlier is not None:
+        return earlier
     with progress_bar() as progress:
-        job = personalize.read(run, PERSONAL, progress=progress)
-    if not len(job.users):
-        return None
-    with progress_bar() as progress:
-        found = personalize.personalize(job, progress)
-    personalize.write(out, found, personal_report.page(found.summary))
-    return personalize.known(out, job.run)  # as the next demonstration finds it
+        job = read_job(run, PERSONAL, progress=progress)
+        if not len(job.users):
+            return None
+        personalize.write(out, personalised.personalised(job, progress))
+    return personalize.earlier_summary(out, run)  # as the next demonstration reads it
 
 
 def ngram_facts(small: dict[str, Any]) -> list[tuple[str, str]]:

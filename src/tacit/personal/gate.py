@@ -71,13 +71,13 @@ def level(look: Outcome, margins: Sequence[float]) -> np.ndarray:
     return np.where(look.finite, passed.sum(axis=0), 0).astype(np.int64)
 
 
-def message(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed: int) -> np.ndarray:
+def gate_report(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed: int) -> np.ndarray:
     """What person k says, [groups, margins + 1, figures] int64: how the last part came out, by margins passed."""
     one = Outcome(*(field[k : k + 1] for field in last))
     words, change = max(1, int(last.words[k])), int(last.won[k]) - int(last.lost[k])
-    said = nothing(margins)
+    report = empty_report(margins)
     passed = level(Outcome(*(field[k : k + 1] for field in look)), margins)[0]
-    said[int(group_of(last.ids[k : k + 1], seed)[0]), passed] = [
+    report[int(group_of(last.ids[k : k + 1], seed)[0]), passed] = [
         1,
         rounded(int(last.before[k]) * UNIT, words),
         rounded(change * UNIT, words),
@@ -85,10 +85,10 @@ def message(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed
         int(last.words[k]) >= LEAST_WORDS,
         bool(significantly_worse(one)[0]),
     ]
-    return said
+    return report
 
 
-def nothing(margins: Sequence[float]) -> np.ndarray:
+def empty_report(margins: Sequence[float]) -> np.ndarray:
     """The message that changes no total."""
     return np.zeros((GROUPS, len(margins) + 1, len(FIGURES)), np.int64)
 
@@ -96,7 +96,7 @@ def nothing(margins: Sequence[float]) -> np.ndarray:
 def total(look: Outcome, last: Outcome, margins: Sequence[float], seed: int) -> np.ndarray:
     """What the server has when everybody has spoken."""
     every = range(len(last.ids))
-    return add((message(look, last, k, margins, seed) for k in every), nothing(margins))
+    return add((gate_report(look, last, k, margins, seed) for k in every), empty_report(margins))
 
 
 _EFFECT = (
@@ -113,9 +113,9 @@ _EFFECT = (
 )
 
 
-def effect(said: np.ndarray, place: int) -> np.ndarray:
+def effect(totals: np.ndarray, place: int) -> np.ndarray:
     """What margin number `place` does: who passed it has the personal model, the others the global; [groups, 10]."""
-    of = dict(zip(FIGURES, np.moveaxis(said, 2, 0), strict=True))  # each [groups, margins + 1]
+    of = dict(zip(FIGURES, np.moveaxis(totals, 2, 0), strict=True))  # each [groups, margins + 1]
     inside = slice(place + 1, None)
     columns = [
         of["users"].sum(1),
@@ -159,17 +159,17 @@ def effect_figures(table: np.ndarray) -> dict[str, float]:
     return whole
 
 
-def choose(said: np.ndarray, half: int | None = None) -> int:
+def choose(totals: np.ndarray, half: int | None = None) -> int:
     """The number of the margin that these people's totals speak for.
 
     Of the margins at which at most 2 % of those tested (or one person: of few, one tells nothing) are significantly
     worse, the largest that keeps 95 % of the highest mean gain; where there is none, the one with the fewest.
     """
-    places = range(said.shape[1] - 1)
-    found = [effect_figures(effect(of_half(said, half), place)) for place in places]
-    harm = [f["significantly_worse_share"] * f["tested"] for f in found]  # people
-    gain = [f["delta_mean"] for f in found]
-    safe = [p for p in places if harm[p] <= max(1.0, HARM * found[p]["tested"]) + 1e-9]
+    places = range(totals.shape[1] - 1)
+    effects = [effect_figures(effect(of_half(totals, half), place)) for place in places]
+    harm = [f["significantly_worse_share"] * f["tested"] for f in effects]  # people
+    gain = [f["delta_mean"] for f in effects]
+    safe = [p for p in places if harm[p] <= max(1.0, HARM * effects[p]["tested"]) + 1e-9]
     if not safe:
         return min(places, key=lambda p: (harm[p], -p))
     best = max(gain[p] for p in safe)
@@ -184,7 +184,7 @@ def reported(totals: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:
     return table
 
 
-def summary(found: dict[str, float], margin: float) -> dict[str, Any]:
+def json_figures(figures: dict[str, float], margin: float) -> dict[str, Any]:
     """The figures of the gate that `--json` prints."""
     names = (
         "accepted_share",
@@ -194,4 +194,4 @@ def summary(found: dict[str, float], margin: float) -> dict[str, Any]:
         "worse_share_without",
         "significantly_worse_share",
     )
-    return {"margin": margin, **{name: found[name] for name in names}}
+    return {"margin": margin, **{name: figures[name] for name in names}}

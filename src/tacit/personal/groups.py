@@ -111,7 +111,7 @@ def in_groups(
     size = -(-min(size, users) // count) * count
     work = everybody.lessons.steps.astype(np.int64) + sum(e.batches.steps for e in everybody.exams)
     order = np.argsort(-work, kind="stable")
-    found: list[list[Any]] = [[] for _ in rates]
+    by_rate: list[list[Any]] = [[] for _ in rates]
     params, done = everywhere(params), 0
     for first in range(0, users, size):
         who = order[first : first + size]
@@ -123,13 +123,13 @@ def in_groups(
         for exam in group.exams:
             exam.batches.steps[nobody] = 0
         placed = apart(group, axis=0)
-        for one, lr in zip(found, rates, strict=True):
+        for one, lr in zip(by_rate, rates, strict=True):
             one.append((dealt, program(params, placed, apart(lr[dealt].astype(np.float32), axis=0))))
-        for one in found:
+        for one in by_rate:
             one[-1] = one[-1][0], jax.tree.map(np.asarray, one[-1][1])
             done += len(who)
             progress("tuning", done / (users * len(rates)))
-    return [_in_order(parts, users) for parts in found]
+    return [_in_order(parts, users) for parts in by_rate]
 
 
 def _in_order(parts: list[tuple[np.ndarray, Any]], users: int) -> Any:

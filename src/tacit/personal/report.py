@@ -152,7 +152,7 @@ def slices(summary: Mapping[str, Any]) -> list[str]:
     for what, label in (("tokens", "tokens to tune on"), ("baseline", "accuracy before")):
         first = next(iter(named.values()))[what]
         groups = [f"{s['slice']}\n({s['users']:.0f})" for s in first]
-        series = {name: [s["delta_mean"] for s in found[what]] for name, found in named.items()}
+        series = {name: [s["delta_mean"] for s in by_slice[what]] for name, by_slice in named.items()}
         xlabel = f"{label} (people), B {best['batch']}"
         shown.append(plots.clusters(groups, series, xlabel, "mean change of accuracy"))
     return shown

@@ -85,14 +85,14 @@ def _cuts(words: np.ndarray, owners: np.ndarray) -> np.ndarray:
     return np.stack([owners[:-1], *inner, owners[1:]], axis=1)
 
 
-def part(users: Users, first: int, last: int) -> Packed:
+def text_of_parts(users: Users, first: int, last: int) -> Packed:
     """Parts first … last − 1 of everybody: `part(u, 0, 2)` is the earlier 80 %, `part(u, 2, 3)` the later 20 %."""
     begin = users.cuts[:, first]
     sizes = users.cuts[:, last] - begin
     return users.text.take(cells(begin, sizes), ends(sizes), users.text.names)
 
 
-def some(users: Users, which: np.ndarray) -> Users:
+def subset(users: Users, which: np.ndarray) -> Users:
     """These of the users, in this order."""
     text = users.text.gather(which)
     moved = users.cuts[which] - users.text.owners[which][:, None] + text.owners[:-1, None]

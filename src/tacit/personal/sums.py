@@ -99,7 +99,7 @@ def half_of(ids: np.ndarray, seed: int) -> np.ndarray:
     return group_of(ids, seed) % 2
 
 
-class Message(NamedTuple):
+class DeviceReport(NamedTuple):
     """What one device says, or the total of many."""
 
     bins: Any  # [change, tokens, baseline] int64
@@ -107,17 +107,17 @@ class Message(NamedTuple):
     by_baseline: Any  # [groups, baseline, figures] int64
 
 
-def nothing() -> Message:
+def empty_report() -> DeviceReport:
     """The message that changes no total."""
     tokens, baseline, figures = len(TOKEN_EDGES) + 1, len(BASELINE_EDGES) + 1, len(FIGURES)
-    return Message(
+    return DeviceReport(
         np.zeros((2 * HUNDREDTHS + 2, tokens, baseline), np.int64),
         np.zeros((GROUPS, tokens, figures), np.int64),
         np.zeros((GROUPS, baseline, figures), np.int64),
     )
 
 
-def message(of: Outcome, k: int, seed: int) -> Message:
+def device_report(of: Outcome, k: int, seed: int) -> DeviceReport:
     """What person k of these says. Whole-number arithmetic: a change of exactly 0.02 is in its bin everywhere."""
     words, change = max(1, int(of.words[k])), int(of.won[k]) - int(of.lost[k])
     before = int(of.before[k])
@@ -139,12 +139,12 @@ def message(of: Outcome, k: int, seed: int) -> Message:
     )
     tokens = int(np.searchsorted(TOKEN_EDGES, int(of.tokens[k]), side="right"))
     baseline = sum(100 * before >= edge * words for edge in BASELINE_EDGES)
-    said = nothing()
-    said.bins[min(max(100 * change // words + HUNDREDTHS, -1), 2 * HUNDREDTHS) + 1, tokens, baseline] = 1
+    report = empty_report()
+    report.bins[min(max(100 * change // words + HUNDREDTHS, -1), 2 * HUNDREDTHS) + 1, tokens, baseline] = 1
     group = int(group_of(of.ids[k : k + 1], seed)[0])
-    said.by_tokens[group, tokens] = figures
-    said.by_baseline[group, baseline] = figures
-    return said
+    report.by_tokens[group, tokens] = figures
+    report.by_baseline[group, baseline] = figures
+    return report
 
 
 def rounded(a: int, b: int) -> int:
@@ -156,24 +156,24 @@ def _fixed_nll(nll: float, predictions: int) -> int:
     return round(min(float(nll), WORST * float(predictions)) * NLL_UNIT)
 
 
-def add(messages: Iterable[Any], start: Any) -> Any:
-    """The total of messages: trees of whole numbers, added one as it arrives."""
-    for said in messages:
-        start = jax.tree.map(np.add, start, said)
+def add(reports: Iterable[Any], start: Any) -> Any:
+    """The total of reports: trees of whole numbers, added one as it arrives."""
+    for report in reports:
+        start = jax.tree.map(np.add, start, report)
     return start
 
 
-def total(of: Outcome, seed: int) -> Message:
+def total(of: Outcome, seed: int) -> DeviceReport:
     """What the server has when everybody has spoken."""
-    return add((message(of, k, seed) for k in range(len(of.ids))), nothing())
+    return add((device_report(of, k, seed) for k in range(len(of.ids))), empty_report())
 
 
-def alone(said: Message) -> int:
+def alone(report: DeviceReport) -> int:
     """How many people's own figures stand in a total, nobody else of their group being in their slice.
 
     By tokens or by accuracy before, whichever has more of them.
     """
-    return max(int(np.sum(table[..., 0] == 1)) for table in (said.by_tokens, said.by_baseline))
+    return max(int(np.sum(table[..., 0] == 1)) for table in (report.by_tokens, report.by_baseline))
 
 
 Figures = dict[str, float]
@@ -181,8 +181,8 @@ Figures = dict[str, float]
 
 def figures(table: np.ndarray) -> Figures:
     """Means and shares from totals by group of people, [groups, figures], with an interval of the mean change."""
-    found = _means(table.sum(axis=0))
-    return found | {"ci95": jackknife(table, lambda t: _means(t)["delta_mean"])}
+    means = _means(table.sum(axis=0))
+    return means | {"ci95": jackknife(table, lambda t: _means(t)["delta_mean"])}
 
 
 def _means(sums: np.ndarray) -> Figures:
@@ -213,8 +213,8 @@ def jackknife(table: np.ndarray, estimate: Callable[[np.ndarray], float]) -> flo
     Groups in which nobody is are left aside (their first figure is 0).
     """
     flat = table.reshape(len(table), -1)
-    some = table[flat[:, 0] != 0] if flat.size else table
-    return half_width(np.array([estimate(some.sum(axis=0) - one) for one in some]))
+    present = table[flat[:, 0] != 0] if flat.size else table
+    return half_width(np.array([estimate(present.sum(axis=0) - one) for one in present]))
 
 
 def of_half(table: np.ndarray, half: int | None) -> np.ndarray:
@@ -222,14 +222,14 @@ def of_half(table: np.ndarray, half: int | None) -> np.ndarray:
     return table if half is None else table[half::2]
 
 
-def overall(said: Message, half: int | None = None) -> Figures:
+def overall(report: DeviceReport, half: int | None = None) -> Figures:
     """Means and shares over everybody, or over one half."""
-    return figures(of_half(said.by_tokens, half).sum(axis=1))
+    return figures(of_half(report.by_tokens, half).sum(axis=1))
 
 
-def histogram(said: Message) -> np.ndarray:
+def histogram(report: DeviceReport) -> np.ndarray:
     """People by change of accuracy, [42]: below −0.20, in steps of 0.01, 0.20 and above (Figure 2)."""
-    return said.bins.sum(axis=(1, 2))
+    return report.bins.sum(axis=(1, 2))
 
 
 def labels(edges: tuple[int, ...], shape: str) -> list[str]:
@@ -238,7 +238,7 @@ def labels(edges: tuple[int, ...], shape: str) -> list[str]:
     return [f"< {named[0]}", *(f"{a}–{b}" for a, b in pairwise(named)), f"≥ {named[-1]}"]
 
 
-def slices(said: Message) -> dict[str, list[dict[str, Any]]]:
+def slices(report: DeviceReport) -> dict[str, list[dict[str, Any]]]:
     """Figure 3: the same figures by tokens tuned on and by accuracy before; slices without people are left out."""
     tokens = labels(TOKEN_EDGES, "{}")
     baseline = labels(tuple(BASELINE_EDGES), "0.{:02d}")
@@ -247,7 +247,7 @@ def slices(said: Message) -> dict[str, list[dict[str, Any]]]:
             {"slice": label, **figures(table[:, i])} for i, label in enumerate(names) if table[:, i, 0].any()
         ]
         for name, names, table in (
-            ("tokens", tokens, said.by_tokens),
-            ("baseline", baseline, said.by_baseline),
+            ("tokens", tokens, report.by_tokens),
+            ("baseline", baseline, report.by_baseline),
         )
     }

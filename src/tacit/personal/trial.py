@@ -21,7 +21,7 @@ from tacit.models.base import LanguageModel, Params
 from tacit.personal import groups, split, tuning
 from tacit.personal.groups import Batches, Exam, Group
 from tacit.personal.mixing import ALONE, mixture, remember
-from tacit.personal.parts import part_named
+from tacit.personal.model_parts import model_part
 from tacit.personal.split import Users
 from tacit.personal.strategies import Strategy, rates_for
 from tacit.personal.sums import Outcome, outcome
@@ -65,19 +65,19 @@ def prepare(
     model: LanguageModel, params: Params, users: Users, options: Tuning, progress: Progress = no_progress
 ) -> Trial:
     """Measure the global model on what people will be measured on."""
-    texts = [split.part(users, i, i + 1) for i in (1, 2)]
+    texts = [split.text_of_parts(users, i, i + 1) for i in (1, 2)]
     blank = [tuning.exam_batches(text, users.ids) for text in texts]
     exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
     group = Group(users.ids.astype(np.int32), _no_lessons(len(users)), exams, ())
     size = groups.together(model, params)
-    (found,) = groups.in_groups(
+    (measured,) = groups.in_groups(
         tuning.measuring(model), params, group, [np.zeros(len(users))], size, progress
     )
     second, third = (
         Later(Exam(b, right), _per_user(text, text.lengths - 1), _per_user(text, text.lengths), marks)
-        for b, text, (marks, right) in zip(blank, texts, found, strict=True)
+        for b, text, (marks, right) in zip(blank, texts, measured, strict=True)
     )
-    earlier = split.part(users, 0, 2)
+    earlier = split.text_of_parts(users, 0, 2)
     return Trial(model, params, users, options, _per_user(earlier, earlier.lengths), second, third)
 
 
@@ -94,31 +94,35 @@ def evaluate(
     trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, Outcome]:
     """Paper 3: each strategy tuned on the earlier 80 %, measured on the later 20 %."""
-    found = _carry_out(trial, strategies, split.part(trial.users, 0, 2), (trial.third,), progress)
-    return {strategy: outcomes[0] for strategy, outcomes in found.items()}
+    by_strategy = _outcomes(
+        trial, strategies, split.text_of_parts(trial.users, 0, 2), (trial.third,), progress
+    )
+    return {strategy: outcomes[0] for strategy, outcomes in by_strategy.items()}
 
 
 def look(
     trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, tuple[Outcome, Outcome]]:
     """The gate: each strategy tuned on the first 64 %; outcomes of the second part and of the third."""
-    text = split.part(trial.users, 0, 1)
-    found = _carry_out(trial, strategies, text, (trial.second, trial.third), progress)
-    return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in found.items()}
+    text = split.text_of_parts(trial.users, 0, 1)
+    by_strategy = _outcomes(trial, strategies, text, (trial.second, trial.third), progress)
+    return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in by_strategy.items()}
 
 
 def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[Any]:
     """What these people's devices would store: what was tuned on the first 64 %, one tree each."""
-    everybody = _group(trial, strategy, split.part(trial.users, 0, 1), ())  # batches as the gate had them
+    everybody = _group(
+        trial, strategy, split.text_of_parts(trial.users, 0, 1), ()
+    )  # batches as the gate had them
     group = jax.tree.map(lambda a: a[which], everybody)
     program = tuning.personalisation(
-        trial.model, _client(trial.options, strategy.batch), part_named(strategy.part), keep=True
+        trial.model, _client(trial.options, strategy.batch), model_part(strategy.part), keep=True
     )
     rates = rates_for(strategy, trial.tokens[which])
-    (found,) = groups.in_groups(
+    (tuned,) = groups.in_groups(
         program, trial.params, group, [rates], groups.together(trial.model, trial.params)
     )
-    return [jax.tree.map(lambda a, k=k: a[k], found.model) for k in range(len(which))]
+    return [jax.tree.map(lambda a, k=k: a[k], tuned.model) for k in range(len(which))]
 
 
 def _client(options: Tuning, batch: int) -> ClientConfig:
@@ -137,7 +141,7 @@ def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later
     return Group(trial.users.ids.astype(np.int32), lessons, exams, memory)
 
 
-def _carry_out(
+def _outcomes(
     trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], progress: Progress
 ) -> dict[Strategy, tuple[Outcome, ...]]:
     """Strategies that differ only in their rates or mixtures share a program and its batches."""
@@ -145,21 +149,21 @@ def _carry_out(
     alike: dict[tuple[int, str, bool], list[Strategy]] = {}
     for s in strategies:
         alike.setdefault((s.batch, s.part, s.mix == ALONE), []).append(s)
-    found: dict[Strategy, tuple[Outcome, ...]] = {}
-    for i, ((batch, part, alone), some) in enumerate(alike.items()):
+    outcomes: dict[Strategy, tuple[Outcome, ...]] = {}
+    for i, ((batch, part, alone), similar) in enumerate(alike.items()):
         now = stage(progress, i / len(alike), (i + 1) / len(alike))
-        mixes = tuple(dict.fromkeys(s.mix for s in some))
+        mixes = tuple(dict.fromkeys(s.mix for s in similar))
         reading = None if alone else mixture(model, mixes)
-        program = tuning.personalisation(model, _client(trial.options, batch), part_named(part), reading)
-        plain = [replace(s, mix=mixes[0]) for s in some]  # one tuning serves all mixtures
+        program = tuning.personalisation(model, _client(trial.options, batch), model_part(part), reading)
+        plain = [replace(s, mix=mixes[0]) for s in similar]  # one tuning serves all mixtures
         distinct = list(dict.fromkeys(plain))
         rates = [rates_for(s, trial.tokens) for s in distinct]
         size = groups.together(model, params, len(mixes))
         group = _group(trial, distinct[0], text, parts)
         results = dict(zip(distinct, groups.in_groups(program, params, group, rates, size, now), strict=True))
-        for s, first in zip(some, plain, strict=True):
+        for s, first in zip(similar, plain, strict=True):
             tuned, reading_of = results[first], mixes.index(s.mix)
-            found[s] = tuple(
+            outcomes[s] = tuple(
                 outcome(
                     users.ids,
                     trial.tokens,
@@ -171,4 +175,4 @@ def _carry_out(
                 )
                 for p, marks in zip(parts, tuned.marks, strict=True)
             )
-    return {s: found[s] for s in strategies}
+    return {s: outcomes[s] for s in strategies}

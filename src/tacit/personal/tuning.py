@@ -27,7 +27,7 @@ from tacit.federated.local import ClientConfig, Progress, local_training
 from tacit.federated.objective import next_word_loss
 from tacit.models.base import LanguageModel, Params
 from tacit.personal.groups import Batches, Exam, Group, Program, Steps, exam_cells, for_everybody
-from tacit.personal.parts import EVERYTHING, Part
+from tacit.personal.model_parts import EVERYTHING, ModelPart
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 from tacit.text.vocabulary import EOS, UNK
 
@@ -146,7 +146,7 @@ class Tuned(NamedTuple):
 def personalisation(
     model: LanguageModel,
     client: ClientConfig,
-    tuned_part: Part = EVERYTHING,
+    tuned_part: ModelPart = EVERYTHING,
     reading: Reading | None = None,
     executor: Executor = "auto",
     keep: bool = False,
@@ -187,7 +187,7 @@ def measuring(model: LanguageModel, executor: Executor = "auto") -> Program:
         def score(inputs: Array) -> Array:
             return model.apply(params, inputs)[None]
 
-        found = (examine(score, *at) for at in zip(one.exams, longest.exams, strict=True))
-        return tuple((jax.tree.map(lambda a: a[0], marks), right[:, 0]) for marks, right in found)
+        examined = (examine(score, *at) for at in zip(one.exams, longest.exams, strict=True))
+        return tuple((jax.tree.map(lambda a: a[0], marks), right[:, 0]) for marks, right in examined)
 
     return for_everybody(person, choose_executor(executor) == "vmap")

@@ -23,7 +23,7 @@ from tacit.models.base import Params, count_parameters
 RANK = 8
 
 
-class Part(NamedTuple):
+class ModelPart(NamedTuple):
     """A part of a model that is tuned."""
 
     name: str
@@ -36,21 +36,21 @@ def _name(path: Any) -> str:
     return "/".join(str(getattr(key, "key", key)) for key in path)
 
 
-def _named(name: str, chosen: Callable[[Params], list[str]]) -> Part:
+def _named(name: str, chosen: Callable[[Params], list[str]]) -> ModelPart:
     """The top-level entries of the parameter tree that `chosen` names."""
-    return Part(
+    return ModelPart(
         name,
         lambda params: {k: params[k] for k in chosen(params)},
         lambda params, tuned: {**params, **tuned},
     )
 
 
-EVERYTHING = Part("all", lambda params: params, lambda params, tuned: tuned)
+EVERYTHING = ModelPart("all", lambda params: params, lambda params, tuned: tuned)
 BODY = _named("body", lambda params: [k for k in params if k != "embedding"])
 BIAS = _named("bias", lambda params: ["output_bias"])
 
 
-def adapter(rank: int = RANK) -> Part:
+def adapter(rank: int = RANK) -> ModelPart:
     """Low-rank additions to every matrix, and the output bias.
 
     >>> import numpy as np
@@ -88,19 +88,19 @@ def adapter(rank: int = RANK) -> Part:
         joined = jax.tree_util.tree_map_with_path(added, params)
         return {**joined, "output_bias": tuned["output_bias"]}
 
-    return Part("adapter", start, join)
+    return ModelPart("adapter", start, join)
 
 
-PARTS = {part.name: part for part in (EVERYTHING, BODY, BIAS, adapter())}
+MODEL_PARTS = {part.name: part for part in (EVERYTHING, BODY, BIAS, adapter())}
 
 
-def part_named(name: str) -> Part:
+def model_part(name: str) -> ModelPart:
     """The part of that name."""
-    if name not in PARTS:
-        raise TacitError(f"no part of a model is called '{name}'{nearest(name, PARTS)}")
-    return PARTS[name]
+    if name not in MODEL_PARTS:
+        raise TacitError(f"no part of a model is called '{name}'{nearest(name, MODEL_PARTS)}")
+    return MODEL_PARTS[name]
 
 
-def stored_bytes(part: Part, params: Params) -> int:
+def stored_bytes(part: ModelPart, params: Params) -> int:
     """What a person stores of a tuned part, in bytes of float32."""
     return 4 * count_parameters(jax.eval_shape(part.start, params))
