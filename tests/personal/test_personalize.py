@@ -225,7 +225,7 @@ def test_bad_input_is_one_line(tacit: Commands, world: Path, tmp_path: Path):
     tacit("personalize", run, "--out", tmp_path / "none").refused("enough text", "10 messages", "100 words")
     one_voice = tmp_path / "plain.txt"
     one_voice.write_text("are you coming home\n" * 50, "utf-8")
-    tacit("personalize", run, "--corpus", one_voice, "--out", tmp_path / "none").refused("people")
+    tacit("personalize", run, "--corpus", one_voice, "--out", tmp_path / "none").refused("who wrote what")
     strange = tmp_path / "strange.jsonl"
     strange.write_text(
         "".join(json.dumps({"user": "ana", "text": "qq " * 12, "time": m}) + "\n" for m in range(20))

@@ -43,25 +43,17 @@ def serve(
 
       tacit serve runs/demo/ngram/model.tacit --port 0 --no-open --block words.txt
     """
-    import contextlib
     import webbrowser
 
     from tacit.base.terminal import progress_bar
-    from tacit.keyboard import blocked
-    from tacit.page import server as serving
-    from tacit.page.models import find
+    from tacit.page.serve import serve as serve_page
 
-    words = blocked.read(block) if block else frozenset()
-    with serving.server({}, host, port):
-        pass  # a port in use is told before models are made
-    start_jax()
-    with progress_bar() as progress:
-        models, problems = find(run, data, progress, others=not serving.loopback(host))
-    with serving.server(serving.site(models, words, problems), host, port) as server:
-        address = serving.address(server)
-        count = "one model" if len(models) == 1 else f"{len(models)} models"
+    def opened(address: str, models: int) -> None:
+        count = "one model" if models == 1 else f"{models} models"
         typer.echo(f"{address} ({count}; Ctrl-C ends it, the page goes on without)")
         if not no_open:
             webbrowser.open(address)
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
+
+    start_jax()
+    with progress_bar() as progress:
+        serve_page(run, host, port, block, data, progress, opened)
