@@ -1,4 +1,4 @@
-"""The command of the keyboard page: `tacit serve`."""
+"""The command `tacit serve`: the keyboard page."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def serve(
     run: Annotated[
         Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a compact file (.tacit).")
     ],
-    port: Annotated[int, typer.Option(help="Port; 0 takes any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8765,
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on. Others than this machine's own let other people in; models that hold what "
-            "people wrote (collected text, personal ones) are then left out."
+            help="Address to listen on. Addresses other than this machine's let other people in; models that hold what "
+            "people wrote (collected text, personal models) are then left out."
         ),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     block: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one a line.")
+        Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one on each line.")
     ] = None,
     data: DataOption = None,
 ) -> None:
-    """A keyboard in the browser to try a run's models on; it runs there and sends nothing anywhere.
+    """Try a run's models on a keyboard in the browser; it runs there and sends nothing anywhere.
 
-    Models that the page can switch to and that the run does not have yet are made first, and kept in DIR/keyboard.
+    Models that the run does not have yet are made first and kept in DIR/keyboard.
 
     Examples:
 

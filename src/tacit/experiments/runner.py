@@ -126,6 +126,24 @@ def borrowed(entry: Entry, rows: Sequence[Row], seeds: Sequence[int], folder: Pa
     return taken
 
 
+def run_all(
+    chosen: Sequence[Entry],
+    out: Path,
+    data: Path | None = None,
+    seeds: int | None = None,
+    only: str = "",
+    progress: Progress = no_progress,
+    again: bool = False,
+    minutes: float = math.inf,
+) -> list[dict[str, Any]]:
+    """Runs entries one after another; the minutes are those of all of them together."""
+    began, results = time.monotonic(), []
+    for entry in chosen:
+        left = max(0.0, minutes - (time.monotonic() - began) / 60)
+        results.append(run(entry, out, data, seeds, only, progress, again, left))
+    return results
+
+
 def run_quickly(
     entry: Entry,
     out: Path | None = None,
@@ -180,7 +198,7 @@ def _cells(
             folder = parts / f"{row.hash(entry.kind)}-{seed}"
             if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
                 return found
-            words = f"{row.label}, seed {seed}"
+            words = f"{entry.name}: {row.label}, seed {seed}"
             progress(words, done / every)
             place = _place(data, folder, progress, done / every, words)
             cells.append(_cell(row, seed, measure, place))

@@ -16,7 +16,7 @@ from pathlib import Path
 from tacit.base.files import all_or_nothing, check_out, to_json, write_atomic
 from tacit.base.progress import Progress, no_progress
 from tacit.ngram.counts import report
-from tacit.ngram.counts.counted import Counted, CountOptions, counted_words
+from tacit.ngram.counts.counted import Counted, CountOptions, check_options, counted_words
 from tacit.runs.config import Config
 
 
@@ -28,6 +28,7 @@ def count(
     progress: Progress = no_progress,
 ) -> Counted:
     """Counts the words of a configuration's clients and writes the directory, which must be new or empty."""
+    check_options(options)
     check_out(out, lambda out: False, "exists already and is not empty")
     counted = counted_words(config, options, data, progress)
     write(out, counted)

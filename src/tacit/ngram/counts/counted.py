@@ -57,6 +57,15 @@ class Counted(NamedTuple):
     summary: dict[str, Any]
 
 
+def check_options(options: CountOptions) -> None:
+    """Refuses a λ that bounds nothing sensible."""
+    for limit in options.limits:
+        if not limit > 0:
+            raise TacitError(
+                f"--lambda {limit:g}: λ must be above 0; 1 gives everybody the same weight, inf does not clip"
+            )
+
+
 def counted_words(
     config: Config, options: CountOptions, data: Path | None = None, progress: Progress = no_progress
 ) -> Counted:
