@@ -6,11 +6,11 @@ import doctest
 
 import numpy as np
 import pytest
-import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lexicon import read, segments, with_specials
 
+import toys
 from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology, distribution, from_trie
 from tacit.ngram.distillation import approximate_pieces, compose

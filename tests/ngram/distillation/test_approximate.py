@@ -8,9 +8,9 @@ import functools
 import jax
 import numpy as np
 import pytest
-import toys
 
 import reference
+import toys
 from tacit.base.errors import TacitError
 from tacit.models import ModelConfig, language_model
 from tacit.ngram.automaton import Automaton, distributions

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import toys
 from scipy.stats import chisquare
 
 import reference
+import toys
 from tacit.models import ModelConfig, language_model
 from tacit.ngram.automaton import Automaton, Topology, distribution, distributions
 from tacit.ngram.distillation import sampling

@@ -6,10 +6,10 @@ import doctest
 
 import jax.numpy as jnp
 import numpy as np
-import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import toys
 from tacit.ngram.automaton import Topology
 from tacit.ngram.distillation import soft_counts
 from tacit.ngram.distillation.sampling import Block, Sentences
