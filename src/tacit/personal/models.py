@@ -49,7 +49,7 @@ class Personal(NamedTuple):
 
 
 def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarray) -> list[Stored]:
-    """The models of these people, each as its gate saw it: tuned on the first part alone."""
+    """Returns the models of these people as the gate evaluated them: tuned on the first part alone."""
     few = subset(ready.users, which)
     memory = _fixed(remember(text_of_parts(few, 0, 1))) if strategy.mix.cache else None
     models = []
@@ -69,7 +69,7 @@ def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarr
 
 
 def _fixed(memory: Memory) -> Memory:
-    """Caches of always the same length."""
+    """Pads caches to one length."""
     kept = min(MOST, memory.word.shape[1])
     return Memory(
         *(
@@ -80,7 +80,7 @@ def _fixed(memory: Memory) -> Memory:
 
 
 def file_name(user: str) -> str:
-    """The file of a person's model; any name can be one.
+    """Returns the file name of a person's model; any user name is possible.
 
     >>> file_name("hamlet/OPHELIA")
     'hamlet%2FOPHELIA.safetensors'
@@ -92,12 +92,12 @@ def file_name(user: str) -> str:
 
 
 def save(folder: Path, stored: Stored) -> None:
-    """Write one person's model."""
+    """Writes one person's model."""
     save_tree(folder / file_name(stored.user), stored.tree, stored.facts)
 
 
 def load(run: runs.Run, user: str) -> Personal:
-    """The personal model of that name in the run's directory, on top of the run's own."""
+    """Reads a person's model from the run's directory and puts it on the run's own."""
     folder = run.path / "personal" / "models"
     file = folder / file_name(user)
     if not file.is_file():
@@ -127,7 +127,7 @@ def load(run: runs.Run, user: str) -> Personal:
 
 
 def _facts(file: Path) -> dict[str, str]:
-    """What the header says; `load_tree` checks the rest."""
+    """Reads the header of a file; `load_tree` checks the rest."""
     try:
         facts = facts_in(file.read_bytes())
     except (OSError, *UNREADABLE):
@@ -138,14 +138,14 @@ def _facts(file: Path) -> dict[str, str]:
 
 
 def reading(run: runs.Run, own: Personal) -> Callable[[Any], Array]:
-    """The log-scores of this person's model, from inputs [rows, time] to [rows, time, words]."""
+    """Returns a function from inputs [rows, time] to this person's log-scores [rows, time, words]."""
     read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
     memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # of nobody
     return lambda inputs: read(run.params, own.params, memory, inputs)[0]
 
 
 def suggest(run: runs.Run, own: Personal, context: np.ndarray, k: int) -> list[tuple[int, float]]:
-    """The k likeliest next words after a context of ids (`<s>` first) for this person, with their probabilities."""
+    """Returns the k likeliest next words for this person after ids (`<s>` first), with probabilities."""
     padded = np.zeros((1, bucket(len(context))), np.int32)
     padded[0, : len(context)] = context
     scores = jax.jit(reading(run, own))(padded)[0, len(context) - 1]

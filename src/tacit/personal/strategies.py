@@ -1,4 +1,4 @@
-"""Ways to personalise, and how one is chosen from the sums of other people.
+"""Strategies of personalisation, and the choice of one from other people's totals.
 
 A strategy (paper 3, section 3.3) says which part is tuned, in batches of B sentences at rate L, and what the personal
 model is mixed with. The grid over B and L is Table 1. `by text` gives each person a rate by how much text they have,
@@ -38,7 +38,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """In a few words.
+        """The strategy in a few words.
 
         >>> Strategy(5, (0.1,), "bias", Mix(0.75)).name
         'bias, B 5, L 0.1, 75% personal'
@@ -58,31 +58,31 @@ Totals = Mapping[Strategy, DeviceReport]
 
 
 def grid(batches: Sequence[int], rates: Sequence[float]) -> list[Strategy]:
-    """Table 1: every B with every L."""
+    """Returns the grid of Table 1: every B with every L."""
     return [Strategy(b, (rate,)) for b in batches for rate in rates]
 
 
 def slice_of(tokens: np.ndarray) -> np.ndarray:
-    """The slice of tokens in which each person is, [users]."""
+    """Returns the slice of tokens that each person belongs to, [users]."""
     return np.searchsorted(TOKEN_EDGES, tokens, side="right")
 
 
 def rates_for(strategy: Strategy, tokens: np.ndarray) -> np.ndarray:
-    """Everybody's learning rate, [users]."""
+    """Returns everybody's learning rate, [users]."""
     if len(strategy.rates) == 1:
         return np.full(len(tokens), strategy.rates[0])
     return np.asarray(strategy.rates)[slice_of(tokens)]
 
 
 def _plain(totals: Totals) -> dict[Strategy, DeviceReport]:
-    """The grid: all of the model, one rate, no mixture."""
+    """Returns the totals of the grid: all of the model, one rate, no mixture."""
     return {
         s: report for s, report in totals.items() if len(s.rates) == 1 and s.part == "all" and s.mix == ALONE
     }
 
 
 def by_text(totals: Totals, half: int | None = None) -> Strategy | None:
-    """The rate of each slice of tokens that these people's sums speak for, at the batch size of their best setting.
+    """Returns the best rate for each slice of tokens by these totals, at the batch size of the best setting.
 
     A slice with too few people takes the best rate of all. None where one rate is best for everybody.
     """
@@ -100,7 +100,7 @@ def by_text(totals: Totals, half: int | None = None) -> Strategy | None:
 
 
 def assembled(strategy: Strategy, totals: Totals) -> DeviceReport:
-    """The sums of a strategy by text, put together from the grid's slices of tokens (by_baseline cannot be)."""
+    """Assembles the totals of a strategy by text from the grid's slices of tokens; by_baseline stays empty."""
     made = empty_report()
     for i, rate in enumerate(strategy.rates):
         source = totals[replace(strategy, rates=(rate,))]
@@ -110,7 +110,7 @@ def assembled(strategy: Strategy, totals: Totals) -> DeviceReport:
 
 
 def choose(totals: Totals, half: int | None = None) -> Strategy:
-    """The strategy with the highest mean change for these people, a rate by text among them; the first of equals."""
+    """Returns the strategy with the highest mean change, a rate by text among them; the first of equals."""
     gains = {s: overall(report, half)["delta_mean"] for s, report in totals.items()}
     best = max(gains, key=lambda s: gains[s])
     adaptive = by_text(totals, half)
@@ -120,7 +120,7 @@ def choose(totals: Totals, half: int | None = None) -> Strategy:
 
 
 def cross_fitted(totals: Totals, choices: Sequence[Strategy]) -> Figures:
-    """Figures of choosing: half 1 under what half 0 chose (choices[0]), half 0 under what half 1 chose."""
+    """Returns figures of both halves: half 1 under half 0's choice (choices[0]), and the reverse."""
     table = np.zeros((len(empty_report().by_tokens), len(FIGURES)), np.int64)
     for chooser, strategy in enumerate(choices):
         report = totals[strategy] if strategy in totals else assembled(strategy, totals)

@@ -1,9 +1,9 @@
-"""Strategies carried out on people's devices, in simulation: from split text to outcomes.
+"""Tries strategies on simulated devices: from split text to outcomes.
 
-A trial is made once for some people: the global model is measured on the second and third parts of their text, and
-which words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
+A trial is prepared once: the global model is measured on the second and third parts of everybody's text, and which
+words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
 (paper 3); `look` tunes on the first 64 % and measures on the second part and on the third (the gate). Outcomes hold
-one entry for each person, on behalf of that person's device; only messages made of them (`sums`, `gate`) go on.
+one entry for each person, on behalf of that person's device; only reports made from them (`sums`, `gate`) leave it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tacit.text.packed import Packed, Rows
 
 @dataclass(frozen=True)
 class Tuning:
-    """How fine-tuning goes, beside B and L."""
+    """The settings of fine-tuning, beside B and L."""
 
     max_tokens: int = 5000  # T; 0: no limit
     epochs: int = 1  # E
@@ -41,7 +41,7 @@ class Tuning:
 
 
 class Later(NamedTuple):
-    """Text to be measured on, and how the global model did."""
+    """Text to measure on, and the global model's marks on it."""
 
     exam: Exam
     words: np.ndarray  # [users]
@@ -50,7 +50,7 @@ class Later(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Some people, ready to be personalised."""
+    """People, ready to be personalised."""
 
     model: LanguageModel
     params: Params
@@ -64,7 +64,7 @@ class Trial(NamedTuple):
 def prepare(
     model: LanguageModel, params: Params, users: Users, options: Tuning, progress: Progress = no_progress
 ) -> Trial:
-    """Measure the global model on what people will be measured on."""
+    """Measures the global model on the second and third parts."""
     texts = [split.text_of_parts(users, i, i + 1) for i in (1, 2)]
     blank = [tuning.exam_batches(text, users.ids) for text in texts]
     exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
@@ -93,7 +93,7 @@ def _per_user(text: Packed, values: np.ndarray) -> np.ndarray:
 def evaluate(
     trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, Outcome]:
-    """Paper 3: each strategy tuned on the earlier 80 %, measured on the later 20 %."""
+    """Tunes each strategy on the earlier 80 % and measures it on the later 20 % (paper 3)."""
     by_strategy = _outcomes(
         trial, strategies, split.text_of_parts(trial.users, 0, 2), (trial.third,), progress
     )
@@ -103,14 +103,14 @@ def evaluate(
 def look(
     trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, tuple[Outcome, Outcome]]:
-    """The gate: each strategy tuned on the first 64 %; outcomes of the second part and of the third."""
+    """Tunes each strategy on the first 64 % and measures it on the second part and the third (the gate)."""
     text = split.text_of_parts(trial.users, 0, 1)
     by_strategy = _outcomes(trial, strategies, text, (trial.second, trial.third), progress)
     return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in by_strategy.items()}
 
 
 def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[Any]:
-    """What these people's devices would store: what was tuned on the first 64 %, one tree each."""
+    """Returns what these people's devices would store: what was tuned on the first 64 %, one tree each."""
     everybody = _group(
         trial, strategy, split.text_of_parts(trial.users, 0, 1), ()
     )  # batches as the gate had them
@@ -126,7 +126,7 @@ def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[An
 
 
 def _client(options: Tuning, batch: int) -> ClientConfig:
-    """Plain SGD in batches of that many sentences, packed as the run packed them."""
+    """Returns plain SGD in batches of that many sentences, packed as in the run."""
     return ClientConfig(epochs=options.epochs, batch=batch, batching=options.batching)
 
 
@@ -144,7 +144,7 @@ def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later
 def _outcomes(
     trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], progress: Progress
 ) -> dict[Strategy, tuple[Outcome, ...]]:
-    """Strategies that differ only in their rates or mixtures share a program and its batches."""
+    """Tunes and measures strategies; those that differ only in rate or mixture share a program and its batches."""
     model, params, users = trial.model, trial.params, trial.users
     alike: dict[tuple[int, str, bool], list[Strategy]] = {}
     for s in strategies:

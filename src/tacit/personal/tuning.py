@@ -1,4 +1,4 @@
-"""Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, tell the change.
+"""Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, report.
 
 One compiled program takes a group of people through fine-tuning and the measurement after it. On an accelerator they
 go side by side (`vmap`), each with a copy of the model; on CPU one after another, each just as long as they have
@@ -33,7 +33,7 @@ from tacit.text.vocabulary import EOS, UNK
 
 
 class Marks(NamedTuple):
-    """What one device counts; all [users] (in a grid of readings [users, readings])."""
+    """What one device counts, all [users]; with several readings [users, readings]."""
 
     right: Any  # int32: words that were the first suggestion
     top3: Any  # int32: words among the first three
@@ -47,14 +47,14 @@ Reading = Callable[[Params, Params, Any, Array], Array]
 
 
 def personal_model(model: LanguageModel) -> Reading:
-    """The plain reading: the personal model alone."""
+    """Returns the plain reading: the personal model alone."""
     return lambda params, tuned, memory, inputs: model.apply(tuned, inputs)[None]
 
 
 def lessons(
     text: Packed, ids: np.ndarray, client: ClientConfig, seed: int, shape: Grid | None, max_tokens: int = 0
 ) -> Batches:
-    """What everybody tunes on: `client.epochs` passes, cut after the batch that reaches `max_tokens`."""
+    """Returns everybody's batches to tune on: `client.epochs` passes, up to the batch that reaches `max_tokens`."""
     if shape:
         schedule, steps = balanced_work(text, ids, client, seed, 0, shape)
     else:
@@ -73,25 +73,25 @@ def lessons(
 
 
 def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
-    """The rows of a batch of about `client.batch` sentences; None where batches are counted in sentences."""
+    """Returns the shape of a batch of about `client.batch` sentences; None where batches are counted in sentences."""
     if client.batching == "sentences":
         return None
     return grid(text.lengths, client.batch, limit + 1 if limit else text.longest)
 
 
 def exam_batches(text: Packed, ids: np.ndarray) -> Batches:
-    """Everybody's text to be measured on, every message once and whole; the order is no matter."""
+    """Returns everybody's batches to measure on, each whole message once, in any order."""
     time = bucket(text.longest)
     return lessons(text, ids, ClientConfig(epochs=1), 0, Grid(max(1, exam_cells() // time), time))
 
 
 def tokens_in(batches: Batches) -> np.ndarray:
-    """Predictions in everybody's batches, [users] int64."""
+    """Returns how many predictions everybody's batches hold, [users] int64."""
     return np.asarray((batches.rows.targets >= 0).sum(axis=(1, 2, 3)), np.int64)
 
 
 def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
-    """−log p, and whether the word was the first suggestion or among three, in every cell [..., rows, time].
+    """Returns −log p, top-1 and top-3 hits of every cell [..., rows, time].
 
     As everywhere in Tacit (`federated.evaluation`): `<s>`, `</s>` and `<unk>` are never suggested, a word outside the
     vocabulary is a miss, the end of a message is no word; of equal scores the smaller number goes first.
@@ -108,10 +108,10 @@ def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
     return nll, word & finite & (rank < 1), word & finite & (rank < 3)
 
 
-Score = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]
+LogScores = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]
 
 
-def examine(score: Score, exam: Exam, steps: Array) -> tuple[Marks, Array]:
+def examine(score: LogScores, exam: Exam, steps: Array) -> tuple[Marks, Array]:
     """One person's marks [readings] over the first `steps` batches, and the words that were right
     [steps, readings, rows, time]; empty batches count for nothing."""
     rows = exam.batches.rows
@@ -151,7 +151,7 @@ def personalisation(
     executor: Executor = "auto",
     keep: bool = False,
 ) -> Program:
-    """The compiled program: fine-tune everybody of a group and measure; with `keep` the models come back too."""
+    """Compiles the program that fine-tunes a group and measures it; with `keep` it returns the models, too."""
     loss, read = next_word_loss(model), reading or personal_model(model)
     side_by_side = choose_executor(executor) == "vmap"
 
@@ -181,7 +181,7 @@ def personalisation(
 
 @lru_cache(maxsize=8)
 def measuring(model: LanguageModel, executor: Executor = "auto") -> Program:
-    """The compiled program that measures the global model: (marks [users], right words) for each exam of a group."""
+    """Compiles the program that measures the global model: (marks [users], right words) for each exam of a group."""
 
     def person(params: Params, one: Group, lr: Array, longest: Steps) -> Any:
         def score(inputs: Array) -> Array:

@@ -16,7 +16,7 @@ from tacit.models import ModelConfig, language_model
 from tacit.ngram.automaton import Automaton, distributions
 from tacit.ngram.distillation import approximate as module
 from tacit.ngram.distillation.approximate import Recast, algorithm_1, approximate, count
-from tacit.ngram.distillation.sampling import Sentences, Source, network, weighted
+from tacit.ngram.distillation.sampling import SampledModel, Sentences, network, weighted
 from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.validity import check
 
@@ -24,14 +24,14 @@ V = 9
 
 
 @functools.cache  # one compilation
-def small_network(seed: int = 0) -> Source:
+def small_network(seed: int = 0) -> SampledModel:
     model = language_model(ModelConfig(embedding=6, hidden=6), V)
     return network(
         model, reference.shaken(jax.eval_shape(model.init, jax.random.key(0)), seed, 1.0), longest=12
     )
 
 
-def divergence(source: Source, model: Automaton, text: Sentences) -> float:
+def divergence(source: SampledModel, model: Automaton, text: Sentences) -> float:
     """KL(source ‖ model) per word on a text, from whole distributions."""
     states = model.topology.states_along(text.tokens, text.offsets)
     groups = np.where(states >= 0, np.arange(len(states)), -1)

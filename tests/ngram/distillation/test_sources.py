@@ -79,7 +79,7 @@ def test_sentences_are_whole_and_end_at_the_longest():
 
 @pytest.mark.parametrize("kind", ["network", "automaton"])
 def test_a_sentence_is_drawn_alike_alone_and_with_others(kind):
-    def source(at_once: int) -> sampling.Source:
+    def source(at_once: int) -> sampling.SampledModel:
         return network(*small(), 8, at_once) if kind == "network" else weighted(toys.kneser(1), 8, at_once)
 
     together = source(1 << 16).sample(7, 0, 200)

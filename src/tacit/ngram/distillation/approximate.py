@@ -1,7 +1,7 @@
 """SampleApprox and Algorithm 1 (paper 4, sections 4 and 7.2): a neural model as an n-gram model.
 
-SampleApprox: draw sentences from the model, count on a topology, find the weights that are nearest. Algorithm 1 does
-it on several topologies and gives four models:
+SampleApprox draws sentences from the model, counts on a topology, and finds the nearest weights. Algorithm 1 does so on
+several topologies and gives four models:
 
     A_e  on the topology of a supplemental corpus's model
     A_i  on a topology inferred from the neural model's own sentences
@@ -34,13 +34,13 @@ from tacit.base.errors import TacitError
 from tacit.base.progress import Progress, no_progress, stage
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.distillation.minimise import minimise
-from tacit.ngram.distillation.sampling import Block, Sentences, Source, draw
-from tacit.ngram.distillation.soft_counts import Counts, Tally, grouped, reported
+from tacit.ngram.distillation.sampling import ProbabilityBlock, SampledModel, Sentences, draw
+from tacit.ngram.distillation.soft_counts import Counts, SoftTally, grouped, reported
 from tacit.ngram.distillation.topology import COMMON_WORDS, MAX_NGRAMS, from_corpus, merge
 
 
 class Recast(NamedTuple):
-    """From a source's labels to an automaton's.
+    """A mapping from a source's labels to an automaton's.
 
     `rewrite(text)`: the tokens of drawn sentences in the automaton's labels, [total], a token for a token.
     `spread(text, positions, p)`: from rows over the source's labels to rows over the automaton's, both with the sums
@@ -64,7 +64,7 @@ class Models(NamedTuple):
 
 
 def approximate(
-    source: Source,
+    source: SampledModel,
     topology: Topology,
     sentences: int,
     seed: int = 0,
@@ -72,7 +72,7 @@ def approximate(
     recast: Recast | None = None,
     fixed: bool = False,
 ) -> Automaton:
-    """SampleApprox: the model on this topology that is nearest to the source, by that many drawn sentences.
+    """Returns the model on this topology that is nearest to the source (SampleApprox), from drawn sentences.
 
     `fixed` takes the cheaper minimisation.
 
@@ -89,7 +89,7 @@ def approximate(
 
 
 def algorithm_1(
-    source: Source,
+    source: SampledModel,
     supplement: Automaton,
     sentences: int,
     seed: int = 0,
@@ -100,7 +100,7 @@ def algorithm_1(
     progress: Progress = no_progress,
     recast: Recast | None = None,
 ) -> Models:
-    """A_e, A_i, A_m and A_r of a neural model over words.
+    """Returns A_e, A_i, A_m and A_r of a neural model over words.
 
     `supplement` is the model of a supplemental corpus (`topology.from_corpus`); `weight` is A_e's part in A_m;
     the others bound the inferred and the merged topology as they bound the supplement's.
@@ -122,28 +122,28 @@ def algorithm_1(
 
 
 def count(
-    source: Source,
+    source: SampledModel,
     topologies: Sequence[Topology],
     text: Sentences,
     progress: Progress = no_progress,
     recast: Recast | None = None,
 ) -> list[Counts]:
-    """The counting step for several topologies, in one pass over the source's probabilities on a text."""
+    """Counts on several topologies in one pass over the source's probabilities on a text."""
     mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
-    tallies = [Tally(s, s.states_along(mine.tokens, mine.offsets)) for s in topologies]
+    tallies = [SoftTally(s, s.states_along(mine.tokens, mine.offsets)) for s in topologies]
     context = None
     if recast:
         context = np.arange(len(mine.tokens)) if recast.context is None else recast.context(mine)
     groups = grouped(tallies, context)
     for positions, p in reported(source.blocks(text, groups), groups, progress):
-        block = Block(positions, recast.spread(mine, positions, p) if recast else p)
+        block = ProbabilityBlock(positions, recast.spread(mine, positions, p) if recast else p)
         for tally in tallies:
             tally.add(block)
     return [tally.counts() for tally in tallies]
 
 
 def at_least_one(sentences: int) -> int:
-    """How many sentences are drawn, if that is any."""
+    """Returns the number of sentences; refuses less than one."""
     if sentences < 1:
         raise TacitError(f"sentences is {sentences}; draw at least one to approximate a model")
     return sentences

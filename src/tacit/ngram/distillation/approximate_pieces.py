@@ -27,10 +27,10 @@ from tacit.ngram.casing import Caser
 from tacit.ngram.distillation.approximate import Models, approximate, at_least_one
 from tacit.ngram.distillation.capitals import recast
 from tacit.ngram.distillation.compose import Composed, compose, to_words, unreadable, walk
-from tacit.ngram.distillation.lexicon import Lexicon, lexicon
+from tacit.ngram.distillation.lexicon import PieceLexicon, lexicon
 from tacit.ngram.distillation.minimise import minimise
-from tacit.ngram.distillation.sampling import Sentences, Source, draw, weighted
-from tacit.ngram.distillation.soft_counts import Counts, Tally, added, grouped, reported
+from tacit.ngram.distillation.sampling import SampledModel, Sentences, draw, weighted
+from tacit.ngram.distillation.soft_counts import Counts, SoftTally, added, grouped, reported
 from tacit.ngram.distillation.topology import MAX_NGRAMS, merge
 from tacit.ngram.grams import grams
 from tacit.ngram.trie import Trie
@@ -40,16 +40,16 @@ from tacit.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class PieceText:
-    """Sentences of pieces drawn from a network, and all that is needed to read words in them."""
+    """Sentences of pieces drawn from a network, with what is needed to read words in them."""
 
-    source: Source
+    source: SampledModel
     sentences: Sentences
-    lexicon: Lexicon
+    lexicon: PieceLexicon
     ends: Bools  # [pieces] whether a word is over after each
 
 
 def lowercase(topology: Topology, lower: Ints, uncased: int) -> Topology:
-    """ConvertToLowercaseTopology: n-grams that differ in capitals alone become one; `lower` is u(y), [labels].
+    """Merges n-grams that differ only in capitals (ConvertToLowercaseTopology); `lower` is u(y), [labels].
 
     >>> from tacit.ngram.trie import of_words
     >>> cased = from_trie(of_words([np.array([[0, 3], [0, 4], [4, 5]])], vocabulary=6))  # 3 and 4 are one word
@@ -75,14 +75,14 @@ def lowercase(topology: Topology, lower: Ints, uncased: int) -> Topology:
 
 
 def piece_text(
-    source: Source,
+    source: SampledModel,
     pieces: Pieces,
     words: Vocabulary,
     sentences: int,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> PieceText:
-    """Draw from a piece network; `words` are the uncased words that its n-gram models know."""
+    """Draws sentences from a piece network; `words` are the uncased words of its n-gram models."""
     if source.vocabulary != len(pieces):
         raise TacitError(
             f"the model has {source.vocabulary} labels and the inventory {len(pieces)} pieces; use the model's own"
@@ -93,9 +93,9 @@ def piece_text(
 
 
 def count_pieces(text: PieceText, composed: Composed, progress: Progress = no_progress) -> Counts:
-    """The counting step on B = M ∘ A, brought back to A."""
+    """Counts on B = M ∘ A and returns the counts on A."""
     way = walk(composed, text.sentences.tokens, text.sentences.offsets, text.ends)
-    tally = Tally(composed.topology, way.states, whole=True)
+    tally = SoftTally(composed.topology, way.states, whole=True)
     groups = grouped([tally], way.history)
     unknown = np.zeros(len(composed.words))
     for block in reported(text.source.blocks(text.sentences, groups), groups, progress):
@@ -106,7 +106,7 @@ def count_pieces(text: PieceText, composed: Composed, progress: Progress = no_pr
 
 
 def words_from_pieces(text: PieceText, topology: Topology, progress: Progress = no_progress) -> Automaton:
-    """A^u_W: the model over uncased words, on an uncased topology, that is nearest to a piece network."""
+    """Returns A^u_W: the model over uncased words, on an uncased topology, that is nearest to a piece network."""
     return minimise(topology, count_pieces(text, compose(text.lexicon, topology), progress)).model
 
 
@@ -117,7 +117,7 @@ def approximate_pieces(
     caser: Caser | None = None,
     progress: Progress = no_progress,
 ) -> Automaton:
-    """NN2WFA_P: the model on this topology that is nearest to a piece network; with a caser, a cased topology."""
+    """Returns the model on this topology that is nearest to a piece network (NN2WFA_P); with a caser it is cased."""
     if caser is None:
         return words_from_pieces(text, topology, progress)
     cased = caser.cased
@@ -143,7 +143,7 @@ def algorithm_1_pieces(
     caser: Caser | None = None,
     progress: Progress = no_progress,
 ) -> Models:
-    """A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
+    """Returns A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
     external = approximate_pieces(text, supplement, seed, caser, stage(progress, 0, 1 / 3))
     from_inferred = approximate_pieces(text, inferred, seed, caser, stage(progress, 1 / 3, 2 / 3))
     merged = merge(external, from_inferred, weight, max_ngrams)

@@ -22,7 +22,7 @@ from tacit.ngram.distillation.approximate import Models, Recast, algorithm_1, co
 from tacit.ngram.distillation.approximate_pieces import algorithm_1_pieces, approximate_pieces, piece_text
 from tacit.ngram.distillation.large_vocabulary import with_unigrams
 from tacit.ngram.distillation.minimise import minimise
-from tacit.ngram.distillation.sampling import Sentences, Source
+from tacit.ngram.distillation.sampling import SampledModel, Sentences
 from tacit.ngram.distillation.topology import MAX_NGRAMS, from_corpus
 from tacit.ngram.validity import require
 from tacit.text import supplement
@@ -166,7 +166,7 @@ def _of_supplement(
 
 
 def _from_words(
-    source: Source,
+    source: SampledModel,
     supplemental: Automaton | None,
     options: DistillOptions,
     recast: Recast | None,
@@ -192,7 +192,7 @@ def _from_words(
 def _from_pieces(
     run: runs.Run,
     spelling: Spelling,
-    over_words: Source | None,
+    over_words: SampledModel | None,
     supplemental: Automaton | None,
     options: DistillOptions,
     caser: casing.Caser | None,
@@ -225,7 +225,9 @@ def _from_pieces(
     )
 
 
-def _inferred(source: Source, text: Sentences, options: DistillOptions, recast: Recast | None) -> Topology:
+def _inferred(
+    source: SampledModel, text: Sentences, options: DistillOptions, recast: Recast | None
+) -> Topology:
     mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
     labels = recast.vocabulary if recast else source.vocabulary
     return from_corpus(mine, labels, options.order, options.max_ngrams).topology
