@@ -86,8 +86,8 @@ def page() -> str:
     return f"""# Benchmarks
 
 Made by `tools/benchmarks.py` from `benchmarks/results/`; nothing here is typed by hand. A client-step is one local
-SGD step of one client; `tacit bench --help` and `src/tacit/commands/bench.py` say what the workloads are. Shares are of
-the device's own measured rates; a copy share above 100 % means that the work stays in the cache.
+SGD step of one client; `tacit bench --help` and `src/tacit/experiments/bench.py` say what the workloads are. Shares
+are of the device's own measured rates; a copy share above 100 % means that the work stays in the cache.
 
 ## {gpu["machine"]}, {gpu["date"]}
 {gpu["command"]}

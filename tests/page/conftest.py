@@ -9,6 +9,7 @@ import pytest
 from page_site import Small, Visit, chromium, kneser_ney, running
 
 from tacit.page import server
+from tacit.page.models import PageModel
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +26,8 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> Small:
 def address(small: Small, cased: Small) -> Iterator[str]:
     """The page with two models, one word blocked."""
     shown = [
-        server.Shown("small", "Small", "without capitals", small.path.read_bytes()),
-        server.Shown("cased", "Cased", "with capitals", cased.path.read_bytes()),
+        PageModel("small", "Small", "without capitals", small.path.read_bytes()),
+        PageModel("cased", "Cased", "with capitals", cased.path.read_bytes()),
     ]
     with running(server.site(shown, blocked=["tomorrow"])) as found:
         yield found

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from tacit.base.errors import TacitError
-from tacit.base.progress import console, of_rounds
+from tacit.base.terminal import console, rounds_bar
 from tacit.runs import Watcher
 from tacit.runs.config import Config
 
@@ -25,7 +25,7 @@ def describe(record: dict[str, Any]) -> str:
 def bar() -> Watcher:
     """A progress bar over rounds; where there is no terminal, plain lines on standard output."""
     said = console if console.is_terminal else Console(highlight=False, emoji=False)
-    progress = of_rounds()
+    progress = rounds_bar()
     rounds = 1
 
     def begin(config: Config, done: int, parameters: int) -> None:

@@ -21,7 +21,7 @@ from tacit import __version__
 from tacit.base import settings
 from tacit.base.errors import Diverged, TacitError
 from tacit.base.files import append_line, held
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import stream, uniform
 from tacit.federated import hosts
 from tacit.federated.central import central
@@ -67,7 +67,7 @@ def train(
     resume: bool = False,
     data: Path | None = None,
     watchers: tuple[Watcher, ...] = (),
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Carry out a run in the directory `out`; returns its summary."""
     with contextlib.ExitStack() as stack:
@@ -78,9 +78,9 @@ def train(
             directory.check(config, out, resume)
             config = directory.as_begun(config, out)
         else:
-            watchers, watch = (), nobody  # there is one run to be watched
+            watchers, progress = (), no_progress  # there is one run to be watched
         words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
-        ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, watch)
+        ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, progress)
         hosts.agree(_identity(config, ready))
         model = language_model(config.model, len(ready.vocabulary))
         trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.keyboard import suggestions
 from tacit.keyboard.measures import accuracy, effort
 from tacit.keyboard.measures.effort import Sums
@@ -58,7 +58,7 @@ def measure(
     corpus: str | None = None,
     options: KeyboardOptions = KeyboardOptions(),  # noqa: B008
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
     held_out: Path | None = None,
 ) -> dict[str, Any]:
     """All measures of a run directory, an 8-bit network, or an n-gram file.
@@ -66,22 +66,24 @@ def measure(
     People of `corpus` type, or those that were held out of a run: of the model's own, or of `held_out`.
     """
     about = _subject(path, corpus, held_out, data)
-    typed = text.read(about.config, about.typists, about.seed, options.people, options.messages, data, watch)
+    typed = text.read(
+        about.config, about.typists, about.seed, options.people, options.messages, data, progress
+    )
     flat = [message for said in typed.messages for message in said]
 
     def scored() -> Any:
         for done, one in enumerate(about.model.bulk.along(flat), start=1):
             yield one
-            watch("typing", done / len(flat))
+            progress("typing", done / len(flat))
 
     sums = effort.count(effort.bar(about.vocabulary.words), flat, scored())
-    decoded = _noisy(about.suggester, typed, options, watch) if options.noisy else None
+    decoded = _noisy(about.suggester, typed, options, progress) if options.noisy else None
     part = "" if about.seed is None else ", held out"
     return {
         "text": f"{about.config.corpus}{part}",
         **effort.summarise(sums, typed, decoded.sums if decoded else None),
         "latency_ms": {
-            **_latency(about.suggester, flat, watch),
+            **_latency(about.suggester, flat, progress),
             **(decoded.latency if decoded else {}),
         },
         "runtime": about.model.runtime,
@@ -131,7 +133,7 @@ class _Decoded(NamedTuple):
     latency: dict[str, dict[str, float]]
 
 
-def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, watch: Watch) -> _Decoded:
+def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, progress: Progress) -> _Decoded:
     """Words that were tapped and glided, and how many of them were found, of each person."""
     each = math.ceil(options.noisy / len(typed.names))  # words: as many of everybody
     sums: Sums = {}
@@ -146,12 +148,12 @@ def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, watch: 
             for name, value in right.items():
                 sums.setdefault(name, np.zeros(len(typed.names)))[k] = (found.known & value).sum()
             seconds[way] += found.seconds.tolist()
-        watch("decoding noisy taps and glides", (k + 1) / len(typed.names))
+        progress("decoding noisy taps and glides", (k + 1) / len(typed.names))
     latency = {way: _percentiles(times) for way, times in seconds.items()}
     return _Decoded(sums, latency)
 
 
-def _latency(suggester: Suggester, messages: list[Words], watch: Watch) -> dict[str, dict[str, float]]:
+def _latency(suggester: Suggester, messages: list[Words], progress: Progress) -> dict[str, dict[str, float]]:
     """How long three suggestions take: the next word, and completions of its first letter.
 
     Asked as a keyboard does, word after word and then a letter, in messages spread over the text. They are typed twice
@@ -168,7 +170,7 @@ def _latency(suggester: Suggester, messages: list[Words], watch: Watch) -> dict[
                     suggester.complete(words[:i], prefix)
                     if repeat:
                         seconds[name].append(time.perf_counter() - began)
-            watch("timing suggestions", (done / len(chosen) + repeat) / 2)
+            progress("timing suggestions", (done / len(chosen) + repeat) / 2)
     return {name: _percentiles(found) for name, found in seconds.items()}
 
 

@@ -6,12 +6,12 @@ import doctest
 
 import numpy as np
 import pytest
-import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+import toys
 from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology, distribution
 from tacit.ngram.distillation import minimise as module

@@ -6,14 +6,14 @@ import doctest
 
 import jax.numpy as jnp
 import numpy as np
-import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import toys
 from tacit.ngram.automaton import Topology
 from tacit.ngram.distillation import soft_counts
-from tacit.ngram.distillation.sampling import Block, Sentences
-from tacit.ngram.distillation.soft_counts import Tally, grouped
+from tacit.ngram.distillation.sampling import ProbabilityBlock, Sentences
+from tacit.ngram.distillation.soft_counts import SoftTally, grouped
 from tacit.text.vocabulary import BOS
 
 seeds = st.integers(0, 100_000)
@@ -28,7 +28,7 @@ def read(shape: Topology, seed: int, count: int = 6) -> tuple[Sentences, np.ndar
     return text, np.pad(p, ((0, 0), (1, 0)))
 
 
-def blocks(groups: np.ndarray, p: np.ndarray, size: int, merge: bool, device: bool) -> list[Block]:
+def blocks(groups: np.ndarray, p: np.ndarray, size: int, merge: bool, device: bool) -> list[ProbabilityBlock]:
     """Blocks as a source gives them: by group; merged, one row for all positions of a group in a block."""
     order = np.argsort(groups, kind="stable")
     order = order[groups[order] >= 0]
@@ -41,7 +41,7 @@ def blocks(groups: np.ndarray, p: np.ndarray, size: int, merge: bool, device: bo
             some, rows = some[first], np.add.reduceat(rows, first)
         if device:
             rows = jnp.asarray(np.pad(rows, ((0, 3), (0, 0))), jnp.float32)
-        found.append(Block(some, rows))
+        found.append(ProbabilityBlock(some, rows))
     return found
 
 
@@ -51,7 +51,7 @@ def test_counts_are_those_of_the_definition(seed: int, roots: int, size: int, me
     shape = toys.topology(seed, vocabulary=6, states=10, roots=roots)
     text, p = read(shape, seed)
     states = shape.states_along(text.tokens, text.offsets)
-    tally = Tally(shape, states)
+    tally = SoftTally(shape, states)
     groups = grouped([tally])
     assert ((groups < 0) == (text.tokens == BOS)).all()
     if not merge:
@@ -72,7 +72,7 @@ def test_counted_whole_what_no_root_can_read_leaves_for_good(seed: int, size: in
     shape = toys.topology(seed, vocabulary=6, states=10, roots=3)
     text, p = read(shape, seed)
     states = shape.states_along(text.tokens, text.offsets)
-    tally, real = Tally(shape, states, whole=True), states >= 0
+    tally, real = SoftTally(shape, states, whole=True), states >= 0
     for block in blocks(grouped([tally]), p, size, merge=True, device=False):
         tally.add(block)
     expected = toys.literal_counts(shape, states[real], p[real])
@@ -86,7 +86,7 @@ def test_a_device_counts_the_same(seed: int, roots: int) -> None:
     shapes = [toys.topology(seed + i, vocabulary=6, states=10, roots=roots) for i in range(2)]
     shapes = shapes if roots == 1 else shapes[:1]  # with one root, the other can read the same sentences
     text, p = read(shapes[0], seed)
-    tallies = [Tally(s, s.states_along(text.tokens, text.offsets)) for s in shapes]
+    tallies = [SoftTally(s, s.states_along(text.tokens, text.offsets)) for s in shapes]
     kept, soft_counts._on_host = soft_counts._on_host, lambda rows: rows  # as where the device is no CPU
     try:
         for block in blocks(grouped(tallies[:1]), p, 16, merge=False, device=True):
@@ -108,7 +108,7 @@ def test_a_device_counts_the_same(seed: int, roots: int) -> None:
 def test_one_pass_counts_for_several_topologies(seed: int) -> None:
     shapes = [toys.topology(seed + i, vocabulary=6, states=6 + 3 * i) for i in range(3)]
     text, p = read(shapes[0], seed)  # one root has all labels, so every one of them can read it
-    tallies = [Tally(s, s.states_along(text.tokens, text.offsets)) for s in shapes]
+    tallies = [SoftTally(s, s.states_along(text.tokens, text.offsets)) for s in shapes]
     context = np.arange(len(text.tokens)) % 2
     groups = grouped(tallies, context)
     for group in np.unique(groups[groups >= 0]).tolist():

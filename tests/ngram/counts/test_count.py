@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from commands import WORDS, Commands, sets, tree, write_corpus
 from html_pages import Parsed
-from tacit.base import progress
 from tacit.base.settings import dump
-from tacit.ngram.counts.count import CountOptions, count
+from tacit.ngram.counts.counted import CountOptions, counted_words
 from tacit.runs.config import resolve
 from tacit.text.prepare import prepare
 from tacit.text.vocabulary import UNK
@@ -132,7 +129,7 @@ def test_a_run_directory_says_whose_words(tmp_path: Path, tacit: Commands, files
 def test_a_number_takes_the_commonest_words_of_the_supplement(files: Path) -> None:
     config = resolve("fedavg", [f"text.corpus={files / 'messages.jsonl'}"])
     options = CountOptions((math.inf,), "3", str(files / "supplement.txt"), rounds=2, cohort=4)
-    found = count(config, options)
+    found = counted_words(config, options)
     assert found.summary["whitelist"] == 3
     assert {word for word, _ in found.counts} == {
         "are",
@@ -177,15 +174,3 @@ def test_an_existing_directory_is_refused_before_anything_is_read(tmp_path: Path
     tacit("count", "fedavg", "--corpus", "nowhere.txt", "--out", tmp_path).refused("exists already")
     assert tree(tmp_path) == {"mine.txt": b"keep me"}
     tacit("count", "fedavg", "--out", tmp_path / "mine.txt" / "below").refused("cannot write")
-
-
-def test_a_terminal_sees_the_rounds_go_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr(progress, "console", Console(file=screen, force_terminal=True, width=120))
-    with progress.rounds_of("counting", 4) as watch:
-        watch(3, "12 words, 2 new")
-    assert (
-        "counting" in screen.getvalue()
-        and "3/4" in screen.getvalue()
-        and "12 words, 2 new" in screen.getvalue()
-    )

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import toys
 from scipy.stats import chisquare
 
 import reference
+import toys
 from tacit.models import ModelConfig, language_model
 from tacit.ngram.automaton import Automaton, Topology, distribution, distributions
 from tacit.ngram.distillation import sampling
@@ -79,7 +79,7 @@ def test_sentences_are_whole_and_end_at_the_longest():
 
 @pytest.mark.parametrize("kind", ["network", "automaton"])
 def test_a_sentence_is_drawn_alike_alone_and_with_others(kind):
-    def source(at_once: int) -> sampling.Source:
+    def source(at_once: int) -> sampling.SampledModel:
         return network(*small(), 8, at_once) if kind == "network" else weighted(toys.kneser(1), 8, at_once)
 
     together = source(1 << 16).sample(7, 0, 200)
@@ -93,10 +93,10 @@ def test_a_sentence_is_drawn_alike_alone_and_with_others(kind):
 def test_drawing_in_parts_is_drawing(monkeypatch):
     monkeypatch.setattr(sampling, "_AT_ONCE", 30)
     source, heard = weighted(toys.kneser(1)), []
-    text = sampling.draw(source, 3, 100, lambda done, total: heard.append((done, total)))
+    text = sampling.draw(source, 3, 100, lambda what, share: heard.append(share))
     np.testing.assert_array_equal(text.tokens, source.sample(3, 0, 100).tokens)
     np.testing.assert_array_equal(text.offsets, source.sample(3, 0, 100).offsets)
-    assert heard == [(25, 100), (50, 100), (75, 100), (100, 100)]
+    assert heard == [0.25, 0.5, 0.75, 1.0]
 
 
 def test_choosing_by_slices_is_choosing():

@@ -123,7 +123,7 @@ def test_counts_are_spread_over_case_variants_before_they_enter() -> None:
     [
         ({"york": {"York": 0.5}}, "add up to one"),
         ({"york": {"York": 1.5, "york": -0.5}}, "add up to one"),
-        ({"york": {"Yorkshire": 1.0}}, "'Yorkshire' is no case variant of 'york'"),
+        ({"york": {"Yorkshire": 1.0}}, "'Yorkshire' is not a case variant of 'york'"),
     ],
 )
 def test_bad_case_variants(variants: dict[str, dict[str, float]], why: str) -> None:
@@ -135,7 +135,7 @@ def test_what_cannot_be_mixed_is_refused() -> None:
     model = model_of(0, 2)
     for arguments, why in (
         ((Vocabulary(SPECIALS), {"a": 1.0}), "the vocabulary has 3 words, the automaton 8"),
-        ((WORDS, {"a": 0.0}), "no word was counted"),
+        ((WORDS, {"a": 0.0}), "no word has a count above 0"),
         ((WORDS, {"a": 1.0}, 0.0), "must be above 0 and at most 1"),
         ((WORDS, {"a": 1.0}, 1.5), "must be above 0 and at most 1"),
     ):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_models import any_weights, flat, kneser, refused, saved, sentences, vocabulary
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from file_models import any_weights, flat, kneser, refused, saved, sentences, vocabulary
 from tacit.base.sections import assemble, map_file
 from tacit.lm.protocol import suggest
 from tacit.ngram import validity

@@ -150,7 +150,7 @@ def test_counting_is_training_at_rate_one() -> None:
 
 def test_no_count_is_lost_over_many_rounds() -> None:
     """In float32 a sum of 2²⁴ takes no further 1; the server adds in float64."""
-    from tacit.ngram.counts.count import collect
+    from tacit.ngram.counts.counted import collect
     from tacit.ngram.counts.unigrams import Round
 
     big = np.zeros((1, V))

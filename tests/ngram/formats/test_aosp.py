@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_models import any_weights, kneser, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from file_models import any_weights, kneser, refused
 from tacit.ngram.automaton import distribution
 from tacit.ngram.formats import aosp
 from tacit.text.vocabulary import SPECIALS, Vocabulary

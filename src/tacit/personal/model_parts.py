@@ -1,4 +1,4 @@
-"""Which part of a model a person tunes, and so must store: all of it, or a part that is small beside it.
+"""The part of a model that a person tunes, and so must store: all of it, or a small part.
 
     all      every weight
     body     all but the embedding (which, tied, is the output matrix too)
@@ -6,7 +6,7 @@
     adapter  every matrix W becomes W + A B of rank r (Hu et al. 2022), and the output bias; A starts at 0, so
              the model starts as it was; the rows of B start orthonormal, so a step is the full step's projection
 
-A part is a pair of functions: what is tuned, at first, and the whole model with it put in place.
+A part is a pair of functions: one gives what is tuned before any step, the other puts it back into the model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.models.base import Params, count_parameters
 RANK = 8
 
 
-class Part(NamedTuple):
+class ModelPart(NamedTuple):
     """A part of a model that is tuned."""
 
     name: str
@@ -32,26 +32,26 @@ class Part(NamedTuple):
 
 
 def _name(path: Any) -> str:
-    """The name of a leaf, from its place in the parameter tree."""
+    """Returns the name of a leaf from its place in the parameter tree."""
     return "/".join(str(getattr(key, "key", key)) for key in path)
 
 
-def _named(name: str, chosen: Callable[[Params], list[str]]) -> Part:
-    """The top-level entries of the parameter tree that `chosen` names."""
-    return Part(
+def _named(name: str, chosen: Callable[[Params], list[str]]) -> ModelPart:
+    """Returns the part that consists of the top-level entries that `chosen` names."""
+    return ModelPart(
         name,
         lambda params: {k: params[k] for k in chosen(params)},
         lambda params, tuned: {**params, **tuned},
     )
 
 
-EVERYTHING = Part("all", lambda params: params, lambda params, tuned: tuned)
+EVERYTHING = ModelPart("all", lambda params: params, lambda params, tuned: tuned)
 BODY = _named("body", lambda params: [k for k in params if k != "embedding"])
 BIAS = _named("bias", lambda params: ["output_bias"])
 
 
-def adapter(rank: int = RANK) -> Part:
-    """Low-rank additions to every matrix, and the output bias.
+def adapter(rank: int = RANK) -> ModelPart:
+    """Returns the part that adds a low-rank product to every matrix, and the output bias.
 
     >>> import numpy as np
     >>> params = {"w": np.ones((5, 3), np.float32), "output_bias": np.zeros(5, np.float32)}
@@ -88,19 +88,19 @@ def adapter(rank: int = RANK) -> Part:
         joined = jax.tree_util.tree_map_with_path(added, params)
         return {**joined, "output_bias": tuned["output_bias"]}
 
-    return Part("adapter", start, join)
+    return ModelPart("adapter", start, join)
 
 
-PARTS = {part.name: part for part in (EVERYTHING, BODY, BIAS, adapter())}
+MODEL_PARTS = {part.name: part for part in (EVERYTHING, BODY, BIAS, adapter())}
 
 
-def part_named(name: str) -> Part:
-    """The part of that name."""
-    if name not in PARTS:
-        raise TacitError(f"no part of a model is called '{name}'{nearest(name, PARTS)}")
-    return PARTS[name]
+def model_part(name: str) -> ModelPart:
+    """Returns the part of that name."""
+    if name not in MODEL_PARTS:
+        raise TacitError(f"no part of a model is called '{name}'{nearest(name, MODEL_PARTS)}")
+    return MODEL_PARTS[name]
 
 
-def stored_bytes(part: Part, params: Params) -> int:
-    """What a person stores of a tuned part, in bytes of float32."""
+def stored_bytes(part: ModelPart, params: Params) -> int:
+    """Returns the bytes that a person stores of a tuned part, in float32."""
     return 4 * count_parameters(jax.eval_shape(part.start, params))

@@ -45,13 +45,13 @@ function checkWords(words) {
   let last = null;
   let count = 0;
   for (let block = 0; block + 1 < starts.length; block++) {
-    const found = blockOf(words, block);
-    must(found.length === Math.min(BLOCK, words.count - count), "its words are not as many as it says");
-    for (const word of found) {
+    const blockWords = blockOf(words, block);
+    must(blockWords.length === Math.min(BLOCK, words.count - count), "its words are not as many as it says");
+    for (const word of blockWords) {
       must(last === null || compare(last, word) < 0, "its words are not in order");
       last = word;
     }
-    count += found.length;
+    count += blockWords.length;
   }
   must(count === words.count, "its words are not as many as it says");
 }

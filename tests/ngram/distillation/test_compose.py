@@ -6,17 +6,17 @@ import doctest
 
 import numpy as np
 import pytest
-import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_lexicon import read, segments, with_specials
 
+import toys
 from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, Topology, distribution, from_trie
 from tacit.ngram.distillation import approximate_pieces, compose
 from tacit.ngram.distillation.approximate_pieces import PieceText, lowercase, words_from_pieces
 from tacit.ngram.distillation.compose import Composed
-from tacit.ngram.distillation.lexicon import NOTHING, Lexicon, of_segments
+from tacit.ngram.distillation.lexicon import NOTHING, PieceLexicon, of_segments
 from tacit.ngram.distillation.sampling import Sentences, weighted
 from tacit.ngram.distillation.soft_counts import Counts
 from tacit.ngram.grams import grams, words
@@ -42,7 +42,7 @@ def named(b: Composed) -> set[tuple[object, object, object]]:
     }
 
 
-def literal(m: Lexicon, a: Topology) -> set[tuple[object, object, object]]:
+def literal(m: PieceLexicon, a: Topology) -> set[tuple[object, object, object]]:
     """The paper's construction, pair by pair from all (0, q), with its two conditions and its backoff arcs."""
     arcs_of = {q: range(int(m.starts[q]), int(m.starts[q + 1])) for q in range(len(m))}
 
@@ -131,7 +131,7 @@ def test_arcs_are_those_of_the_papers_conditions(
         assert found.topology.labels[at] == spelt[label][-1]
 
 
-def pushed(b: Composed, m: Lexicon, a: Automaton) -> Automaton:
+def pushed(b: Composed, m: PieceLexicon, a: Automaton) -> Automaton:
     """B with A's weights: a piece weighs what the words that go on with it weigh, of those possible before it.
 
     With S(q1, q2) = Σ_{y that q1 begins} p(y | q2), w[x] = S(d_{q1}[x], q2) / S(q1, q2), and for φ
@@ -200,7 +200,7 @@ def test_sentences_have_the_same_probability_in_pieces(seed: int, spelt: list[tu
     np.testing.assert_allclose(log_p(model, spell(text, spelt)), log_p(a, text), rtol=0, atol=1e-9)
 
 
-def slow_walk(b: Composed, m: Lexicon, tokens: list[int]) -> tuple[list[int], list[int]]:
+def slow_walk(b: Composed, m: PieceLexicon, tokens: list[int]) -> tuple[list[int], list[int]]:
     """The state of B and of A at every token of one sentence, by M and A themselves."""
     pair = {(int(q1), int(q2)): i for i, (q1, q2) in enumerate(zip(b.first, b.second, strict=True))}
     a, states, before = b.words, [-1], [-1]

@@ -12,7 +12,7 @@ const LATER = 400; // milliseconds without a key until it is stored
  * @param {() => void} replaced what to do when it is another one: empty, or another tab's
  * @param {() => void} switched what to do when it is switched on or off
  */
-export function makeOwn(replaced, switched) {
+export function makePersonalCache(replaced, switched) {
   const learning = /** @type {HTMLInputElement} */ (byId("learn"));
   const inside = /** @type {HTMLDetailsElement} */ (byId("inside"));
   learning.checked = recall(SWITCH) !== "off"; // who does not want it says so once

@@ -1,6 +1,6 @@
-"""Making the models that the keyboard page can switch between, each as a compact file; serve_models.py says which.
+"""Builds the models that the keyboard page can switch between, each as a compact file; `page.models` says which.
 
-A maker takes a run directory and, last, the file to write; it returns False where such a model cannot be made.
+Each function takes a run directory and, last, the file to write; it returns False where such a model cannot be made.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from tacit import runs
-from tacit.base.progress import Watch
+from tacit.base.progress import Progress
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import writer
 from tacit.ngram.compact.reader import Compact
 from tacit.ngram.distillation.approximate import Recast, approximate
-from tacit.ngram.distillation.distill import DistillOptions, distill, words_of
+from tacit.ngram.distillation.model import DistillOptions, distilled_model, words_of
 from tacit.ngram.distillation.sampling import Sentences, network
 from tacit.ngram.distillation.topology import from_corpus
 from tacit.personal import models
@@ -34,8 +34,8 @@ _MANY = 100_000  # n-grams of a model that is made here for want of one
 _SOURCE = "tacit serve"
 
 
-def federated(path: Path, data: Path | None, watch: Watch, file: Path) -> bool:
-    """The federated model itself, small, for a run that was never distilled."""
+def federated(path: Path, data: Path | None, progress: Progress, file: Path) -> bool:
+    """Builds a small federated model, for a run that was never distilled."""
     run = runs.load(path)
     beside = supplement.find(run.config.text, run.config.typists, None, data)
     options = DistillOptions(
@@ -43,13 +43,13 @@ def federated(path: Path, data: Path | None, watch: Watch, file: Path) -> bool:
         topology="r" if beside else "i",
         sentences=4 * SENTENCES,
     )
-    found = distill(run, options, data, lambda done, total: watch("distilling", done / total))
-    writer.write(file, found.vocabulary, found.model, name=run.config.name, source=_SOURCE)
+    distilled = distilled_model(run, options, data, progress)
+    writer.write(file, distilled.vocabulary, distilled.model, name=run.config.name, source=_SOURCE)
     return True
 
 
 def untrained(path: Path, file: Path) -> bool:
-    """The network as it was before its first round, from single words alone."""
+    """Builds the network as it was before its first round, from single words alone."""
     run = runs.load(path)
     if run.spelling:
         return False
@@ -62,7 +62,7 @@ def untrained(path: Path, file: Path) -> bool:
 
 
 def supplemental(path: Path, stored: Compact, corpus: str | None, data: Path | None, file: Path) -> bool:
-    """Kneser-Ney of the supplemental corpus, of the order and size of the federated model."""
+    """Builds Kneser-Ney of the supplemental corpus, of the order and size of the federated model."""
     run = runs.load(path)
     beside = supplement.find(run.config.text, run.config.typists, corpus, data)
     if beside is None:
@@ -73,7 +73,7 @@ def supplemental(path: Path, stored: Compact, corpus: str | None, data: Path | N
 
 
 def collected(path: Path, stored: Compact, data: Path | None, file: Path) -> bool:
-    """The same of the clients' own text in one place."""
+    """Builds Kneser-Ney of the clients' text in one place, of the same order and size."""
     run = runs.load(path)
     config, words = run.config, words_of(run)
     text = replace(config.text, pieces=0, inventory="") if run.spelling else config.text
@@ -85,22 +85,22 @@ def collected(path: Path, stored: Compact, data: Path | None, file: Path) -> boo
 
 
 def personal(path: Path, user: str, stored: Compact, file: Path) -> bool:
-    """The network tuned on one person's text, on the federated model's n-grams."""
+    """Builds the network tuned on one person's text, on the federated model's n-grams."""
     run = runs.load(path)
     if run.spelling or stored.facts.get("cased"):
         return False
-    own = models.load(run, user)
-    if own.mix != ALONE:  # what the gate accepted is more than the tuned network
+    tuned = models.load(run, user)
+    if tuned.mix != ALONE:  # what the gate accepted is more than the tuned network
         return False
     words, model = stored.to_automaton()
-    source, recast = network(run.model, own.params), _in_words_of(words, run)
+    source, recast = network(run.model, tuned.params), _in_words_of(words, run)
     model = approximate(source, model.topology, SENTENCES, recast=recast)
     writer.write(file, words, model, name=f"personal {user}", source=_SOURCE)
     return True
 
 
 def _write_counted(file: Path, words: Vocabulary, text: Packed, like: Compact, name: str) -> None:
-    """A Kneser-Ney model of the order and size of another."""
+    """Writes a Kneser-Ney model of the order and size of another."""
     size = max(sum(like.facts["ngrams"]), len(words)) - 1  # `<s>` is a word of the file but no n-gram
     sentences = Sentences(text.tokens.astype(np.int64), text.offsets)
     model = from_corpus(sentences, len(words), like.order, size)
@@ -108,7 +108,7 @@ def _write_counted(file: Path, words: Vocabulary, text: Packed, like: Compact, n
 
 
 def _in_words_of(words: Vocabulary, run: runs.Run) -> Recast:
-    """From the network's ids to those of a compact file, which go by the alphabet."""
+    """Returns the mapping from the network's ids to those of a compact file, which are in alphabetical order."""
     places = np.array([i if i <= UNK else words.index[w] for i, w in enumerate(run.vocabulary.words)])
     return Recast(
         len(words),

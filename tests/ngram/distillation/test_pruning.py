@@ -6,10 +6,10 @@ import doctest
 
 import numpy as np
 import pytest
-import toys
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import toys
 from tacit.base.errors import TacitError
 from tacit.ngram.automaton import Automaton, from_kneser_ney, log_probs
 from tacit.ngram.distillation import pruning

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_models import flat, kneser, saved, sentences, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from file_models import flat, kneser, saved, sentences, vocabulary
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, log_probs
 from tacit.ngram.compact import quantise

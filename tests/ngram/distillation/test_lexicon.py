@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
 from tacit.ngram.distillation import lexicon
-from tacit.ngram.distillation.lexicon import NOTHING, Lexicon, of_segments
+from tacit.ngram.distillation.lexicon import NOTHING, PieceLexicon, of_segments
 from tacit.text import pieces, vocabulary
 from tacit.text.vocabulary import EOS, UNK
 
@@ -32,7 +32,7 @@ def with_specials(words: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return [(), (EOS,), (UNK,), *words]
 
 
-def read(m: Lexicon, tokens: list[int]) -> tuple[int, list[int]]:
+def read(m: PieceLexicon, tokens: list[int]) -> tuple[int, list[int]]:
     """The state after these pieces and the words written, arc by arc; state −1 where there is no arc."""
     state, written = 0, []
     for piece in tokens:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_models import any_weights, flat, kneser, refused, sentences, vocabulary
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from file_models import any_weights, flat, kneser, refused, sentences, vocabulary
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, log_probs
 from tacit.ngram.formats import arpa
