@@ -23,7 +23,8 @@ from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.executors import cohort_training
 from tacit.federated.lanes import lay_out, plan
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import language_model
 from tacit.text.prepare import prepare
 

@@ -23,9 +23,10 @@ from tacit.federated.executors import choose_executor, cohort_training
 from tacit.federated.lanes import lay_out, memory_mb, plan
 from tacit.federated.local import ClientConfig
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import architecture, language_model
 from tacit.text.packed import Packed
 

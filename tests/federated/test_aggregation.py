@@ -23,10 +23,10 @@ CLIENTS = 5
 RULES = {
     "mean": Config(),
     "attentive": Config(rule="attentive"),
-    "spectral": Config(rule="attentive", distance="spectral"),
-    "bounded": Config(rule="attentive", bound=3.0),
+    "spectral": Config(rule="attentive", settings={"distance": "spectral"}),
+    "bounded": Config(rule="attentive", settings={"bound": 3.0}),
     "exact": Config(rule="attentive-loss"),
-    "printed": Config(rule="attentive-loss", form="as-printed"),
+    "printed": Config(rule="attentive-loss", settings={"form": "as-printed"}),
 }
 
 
@@ -100,14 +100,16 @@ def spectral_norm(x):
 
 @pytest.mark.parametrize("bound", [0.0, 3.0, 60.0])
 def test_fedatt_by_frobenius_norm(cohort, bound):
-    g = gradient(aggregation(Config(rule="attentive", bound=bound)), cohort)
+    g = gradient(aggregation(Config(rule="attentive", settings={"bound": bound})), cohort)
     # s − c is rounded to float32's step at c, so a loose bound costs digits
     close(g, fedatt(cohort, lambda x: np.sqrt(np.sum(x**2))), rtol=1e-5 if bound < 10 else 1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("bound", [0.0, 3.0])
 def test_fedatt_by_spectral_norm(cohort, bound):
-    g = gradient(aggregation(Config(rule="attentive", distance="spectral", bound=bound)), cohort)
+    g = gradient(
+        aggregation(Config(rule="attentive", settings={"distance": "spectral", "bound": bound})), cohort
+    )
     close(g, fedatt(cohort, spectral_norm))
 
 
@@ -152,7 +154,7 @@ def test_fedattopt_exact_is_the_gradient_of_its_loss(cohort):
 
 def test_fedattopt_as_printed(cohort):
     """Paper 2, equations 8 to 10 and Algorithm 3, literally: for every k the whole of (10)."""
-    g = gradient(aggregation(Config(rule="attentive-loss", form="as-printed")), cohort)
+    g = gradient(aggregation(Config(rule="attentive-loss", settings={"form": "as-printed"})), cohort)
     theta, models = flat(cohort.params), [flat(m) for m in cohort.models]
     n = len(theta)
     a = softmax([theta @ m / np.sqrt(n) for m in models])
@@ -167,7 +169,7 @@ def test_fedattopt_as_printed(cohort):
 
 @pytest.mark.parametrize("form", ["exact", "as-printed"])
 def test_a_client_that_did_not_move_gives_no_nan(cohort, form):
-    rule = aggregation(Config(rule="attentive-loss", form=form))
+    rule = aggregation(Config(rule="attentive-loss", settings={"form": form}))
     still = trees.zeros_like(cohort.params)
     moved = cohort.deltas[:2]
     g = rule.combine(cohort.params, total(stack(said(rule, cohort.params, [*moved, still], [1.0] * 3))))

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 import reference
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
-from tacit.federated.executors import choose_executor, client_message, cohort_training
+from tacit.federated.executors import choose_executor, cohort_training
 from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
-from tacit.federated.local import ClientConfig, Cohort, Progress
+from tacit.federated.local import ClientConfig, Cohort, Progress, client_message
 from tacit.federated.objective import Labelled, next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import ModelConfig, language_model
 from tacit.models.images import mnist_cnn
 from tacit.text.packed import Rows, pack
@@ -29,10 +30,10 @@ KEY = jax.random.key(11)
 RULES = {
     "mean": (AggregationConfig(), "uniform"),
     "attentive": (AggregationConfig(rule="attentive"), "uniform"),
-    "spectral": (AggregationConfig(rule="attentive", distance="spectral"), "uniform"),
-    "bounded": (AggregationConfig(rule="attentive", bound=2.0), "uniform"),
+    "spectral": (AggregationConfig(rule="attentive", settings={"distance": "spectral"}), "uniform"),
+    "bounded": (AggregationConfig(rule="attentive", settings={"bound": 2.0}), "uniform"),
     "exact": (AggregationConfig(rule="attentive-loss"), "uniform"),
-    "printed": (AggregationConfig(rule="attentive-loss", form="as-printed"), "uniform"),
+    "printed": (AggregationConfig(rule="attentive-loss", settings={"form": "as-printed"}), "uniform"),
     "original": (AggregationConfig(), "original"),
     "II": (AggregationConfig(), "II"),
 }

@@ -1,16 +1,16 @@
 """Train a whole cohort in one compiled program.
 
-The cohort comes in lanes (`lanes`). Inside a device lanes go side by side (`vmap`, accelerators), or there is
-one lane and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are
-spread over all devices (`devices`), those of other processes and hosts too (`hosts`). Each device sums its share,
-and the shares are added in a fixed order, so that a repeated run gives the same bits. Only sums leave the program:
-that of the messages, and that of what clients report of their training.
+The cohort comes in lanes (`lanes`). On one device lanes go side by side (`vmap`, accelerators), or there is one lane
+and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are spread over all
+devices (`devices`), also those of other processes and hosts (`hosts`). Each device sums its share, and the shares are
+added in a fixed order, so a repeated run gives the same bits. Only sums leave the program: that of the messages, and
+that of what clients report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -18,61 +18,37 @@ from jax import Array
 from jax.sharding import PartitionSpec
 
 from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, Message, neutral, total
+from tacit.federated.aggregation import Aggregation, ClientMessage, neutral, total
 from tacit.federated.devices import devices, mesh
 from tacit.federated.lanes import Lanes
-from tacit.federated.local import ClientConfig, Progress, local_training
+from tacit.federated.local import ClientConfig, Progress, Report, client_message, local_training
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
 
 Executor = Literal["auto", "vmap", "map", "slow"]
 
 
-class Report(NamedTuple):
-    """What a cohort's training looked like, as sums over clients."""
-
-    loss: Array  # of the batch losses of all steps
-    steps: Array
-    words: Array  # predictions trained on
-    clients: Array  # that reported
-    norm: Array  # of the norms of their updates, as they were sent
-
-
-CohortTraining = Callable[[Params, Any, Any, Array], tuple[Message, Report]]
+CohortTraining = Callable[[Params, Any, Any, Array], tuple[ClientMessage, Report]]
 
 
 def choose_executor(executor: Executor) -> Executor:
-    """`auto` is `vmap` on an accelerator and `map` on CPU, where it is the faster by far."""
+    """Returns what `auto` stands for: `vmap` on an accelerator and `map` on CPU, where it is faster by far."""
     return executor if executor != "auto" else "map" if jax.default_backend() == "cpu" else "vmap"
-
-
-def client_message(rule: Aggregation, noise: float) -> Callable[..., tuple[Message, Report]]:
-    """What a client says when it has trained: the papers' β-noise on its update, then the rule's message."""
-
-    def say(params: Params, trained: Progress, weight: Array, key: Array) -> tuple[Message, Report]:
-        update = trees.subtract(trained.w, params)
-        if noise:  # before any score or norm is computed: of the update the server sees nothing else
-            drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), update)
-            update = trees.add(update, trees.scale(noise, drawn))
-        report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
-        return rule.say(params, update, weight, trained.steps), report
-
-    return say
 
 
 def cohort_training(
     loss: Loss, client: ClientConfig, rule: Aggregation, noise: float, executor: Executor
 ) -> CohortTraining:
-    """The compiled program: (w_t, cohort in lanes, learning rate, round key) to the sum of messages and a report.
+    """Returns the compiled program: (w_t, cohort in lanes, learning rate, round key) → sum of messages, report.
 
-    The number of lanes must be a multiple of the number of devices; `map` wants one lane a device.
+    The number of lanes must be a multiple of the number of devices; `map` needs one lane a device.
     """
     side_by_side = choose_executor(executor) == "vmap"
     begin, step = local_training(loss, client)
     say = client_message(rule, noise)
 
     def segment(params: Params, state: Progress, one: Lanes, lr: Array, key: Array) -> Progress:
-        """One lane, one segment: go on with a client, or begin one."""
+        """Trains one lane for one segment: continues a client, or begins one."""
         key = jax.random.fold_in(key, one.ids)
         state = trees.where(one.first == 0, begin(params), state)
 
@@ -88,12 +64,12 @@ def cohort_training(
         return jax.lax.fori_loop(0, one.steps, next_step, state)
 
     def said_by(params: Params, state: Progress, one: Lanes, key: Array) -> Any:
-        """What a lane says at the end of a segment: its client's message, if the client ends there."""
+        """Returns a lane's message at the end of a segment: its client's, if the client ends there."""
         said = say(params, state, one.weight, jax.random.fold_in(key, one.ids))
         return trees.where(one.ends, said, neutral(said))
 
-    def share(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[Message, Report]:
-        """The lanes of one device, segment after segment, with a running sum of what is said."""
+    def share(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
+        """Trains the lanes of one device, segment after segment, with a running sum of messages."""
 
         def go_on(carry: tuple[Progress, Any], now: Lanes) -> tuple[tuple[Progress, Any], None]:
             states, running = carry
@@ -125,7 +101,7 @@ def cohort_training(
     if len(devices()) == 1:
         return jax.jit(share)
 
-    def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[Message, Report]:
+    def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
         return total(jax.lax.all_gather(share(params, lanes, lr, key), "devices"))
 
     whole, split = PartitionSpec(), PartitionSpec(None, "devices")
