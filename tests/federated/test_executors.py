@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import reference
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
+from tacit.federated.devices import memory_mb
 from tacit.federated.executors import choose_executor, cohort_training
-from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
+from tacit.federated.lanes import Plan, lay_out, plan
 from tacit.federated.local import ClientConfig, Cohort, Progress, client_message
 from tacit.federated.objective import Labelled, next_word_loss
 from tacit.federated.rounds import Algorithm

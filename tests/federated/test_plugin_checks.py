@@ -49,7 +49,7 @@ def test_every_optimiser_fits(name):
         (Aggregation(say, lambda w, m: {**m[0], "c": m[1]}), r"combine returns \['c'\]"),
         (
             Aggregation(say, lambda w, m: jax.tree.map(jnp.mean, m[0])),
-            r"combine returns \['a'\] of shape \[\], and \[3, 2\]",
+            r"combine returns \['a'\] of shape \[\], expected \[3, 2\]",
         ),
         (Aggregation(say, lambda w, m: mean(w, m) if m[1] > 0 else w), "combine: TracerBoolConversionError"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -26,7 +27,7 @@ from tacit.federated import plugins, trees
 from tacit.federated.aggregation import Aggregation, rules
 from tacit.federated.aggregation.mean import mean
 from tacit.federated.code_hash import object_hash
-from tacit.federated.server import ServerConfig, server_optimiser
+from tacit.federated.server import OPTIMISERS, ServerConfig, server_optimiser
 from tacit.runs.config import from_tables, resolve
 
 KIND = plugins.Kind("RULES", "aggregation.rule", Aggregation, rules)
@@ -245,6 +246,20 @@ def test_annotations_narrow_a_setting(tmp_path, monkeypatch, given, named):
     assert plain == {"share": 0.0, "how": "a", "many": 2.0} and isinstance(plain["many"], float)
     with pytest.raises(TacitError, match=named):
         resolve("fedavg", ["aggregation.rule=narrow", f"aggregation.{given}"])
+
+
+def test_the_docs_list_every_setting_of_every_part():
+    rows = {
+        name: row.rpartition(" | ")[2]
+        for row in Path("docs/federated.md").read_text("utf-8").splitlines()
+        for name in re.findall(r'"([a-z-]+)"', row)
+        if re.search(r"^\|.*`(rule|optimiser) = ", row)
+    }
+    for factories in (rules(), OPTIMISERS):
+        for name, factory in factories.items():
+            declared = [p for p in inspect.signature(factory).parameters if p != "lr"]
+            assert all(f"`{setting}`" in rows[name] for setting in declared), name
+    assert set(rows) == {*rules(), *OPTIMISERS}
 
 
 # Objects of a notebook.

@@ -209,11 +209,7 @@ WRONG = [
         "'spectral'",
     ),
     (["aggregation.rule=attentive", "aggregation.uniform=true"], "aggregation.uniform", "'mean' has"),
-    (
-        ["aggregation.own.bound=3"],
-        "aggregation.own = {'bound': 3} must be a number, a text, true or false",
-        "",
-    ),
+    (["aggregation.own.bound=3"], "'aggregation.own' is a table", "made by an older Tacit: train it again"),
     (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform = true", "'original'"),
     (
         ["server.beta1=0.5"],

@@ -101,6 +101,11 @@ def _open_value(name: str, value: Any, key: str) -> Scalar:
     """Returns a value whose type is not known here, if it is of one that a setting may have."""
     if not (name.isidentifier() and name.isascii()):
         raise TacitError(f"{key}: a setting's name has only the letters a to z, digits and _")
+    if isinstance(value, Mapping):
+        raise TacitError(
+            f"'{key}' is a table, and settings stand in the table above it; a run that has one was made by an older "
+            "Tacit: train it again"
+        )
     if type(value) not in (bool, int, float, str):
         raise TacitError(f"{key} = {value!r} must be a number, a text, true or false")
     scalar: Scalar = checked(value, type(value), key)

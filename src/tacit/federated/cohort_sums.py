@@ -16,9 +16,9 @@ import numpy as np
 from tacit.base.errors import TacitError
 from tacit.federated import hosts
 from tacit.federated.aggregation import Aggregation
-from tacit.federated.devices import apart, devices, everywhere, mine
+from tacit.federated.devices import apart, devices, everywhere, memory_mb, mine
 from tacit.federated.executors import CohortTraining, Executor, choose_executor, cohort_training
-from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
+from tacit.federated.lanes import Plan, lay_out, plan
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import Loss
 from tacit.federated.slow import slow_training

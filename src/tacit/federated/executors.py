@@ -15,11 +15,10 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.sharding import PartitionSpec
 
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, ClientMessage, neutral, total
-from tacit.federated.devices import devices, mesh
+from tacit.federated.devices import compiled, devices
 from tacit.federated.lanes import Lanes
 from tacit.federated.local import ClientConfig, Progress, Report, client_message, local_training
 from tacit.federated.objective import Loss
@@ -99,17 +98,9 @@ def cohort_training(
         return jax.lax.scan(go_on, (blank, nothing), lanes)[0][1]
 
     if len(devices()) == 1:
-        return jax.jit(share)
+        return compiled(share, (None, 1, None, None), None)
 
     def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
         return total(jax.lax.all_gather(share(params, lanes, lr, key), "devices"))
 
-    whole, split = PartitionSpec(), PartitionSpec(None, "devices")
-    over_devices = jax.shard_map(
-        shares,
-        mesh=mesh(),
-        in_specs=(whole, split, whole, whole),
-        out_specs=whole,
-        check_vma=False,
-    )
-    return jax.jit(over_devices)
+    return compiled(shares, (None, 1, None, None), None)
