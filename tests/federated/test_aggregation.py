@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
-from tacit.base.settings import build
 from tacit.federated import trees
 from tacit.federated.aggregation import AggregationConfig as Config
-from tacit.federated.aggregation import Peaked, aggregation, is_plain_sum, neutral, total
+from tacit.federated.aggregation import Peaked, aggregation, is_plain_sum, neutral, settled, total
 
 SHAPES = {"a": (4, 3), "b": (5,), "c": (2, 3, 2)}
 CLIENTS = 5
@@ -242,9 +241,9 @@ def test_no_weight_at_all_is_no_update(cohort):
 
 def test_a_bound_so_loose_that_updates_vanish_is_refused():
     """At 80, e^{s−80} is so small that the ratio of sums is no longer the mean: updates are silently lost."""
-    assert build(Config, {"bound": 60.0}).bound == 60
+    assert settled(Config("attentive", settings={"bound": 60})).settings["bound"] == 60.0
     with pytest.raises(TacitError, match=r"bound = 80\.0 must be between 0 and 60"):
-        build(Config, {"bound": 80.0})
+        aggregation(Config("attentive", settings={"bound": 80.0}))
 
 
 def test_an_unknown_rule_is_named():

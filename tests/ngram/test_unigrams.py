@@ -165,7 +165,7 @@ def test_no_count_is_lost_over_many_rounds() -> None:
 
 def test_sums_too_large_for_float32_are_refused() -> None:
     text = pack([[np.array([BOS, *[3] * 40, EOS])]] * 3, list("abc"))
-    import tacit.ngram.unigrams as unigrams
+    import tacit.ngram.counts.unigrams as unigrams
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unigrams, "_EXACT", 100)
