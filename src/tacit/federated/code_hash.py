@@ -48,7 +48,7 @@ def _texts(thing: Any, seen: dict[int, Any]) -> Iterator[str]:
     if id(thing) in seen:
         return
     if not isinstance(thing, tuple):
-        seen[id(thing)] = thing  # kept alive, lest another object get its id
+        seen[id(thing)] = thing  # kept alive, so that no other object gets its id
     yield type(thing).__qualname__
     for part in _parts(thing):
         yield from _texts(part, seen)

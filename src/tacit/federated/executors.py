@@ -20,7 +20,14 @@ from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, ClientMessage, neutral, total
 from tacit.federated.devices import compiled, devices
 from tacit.federated.lanes import Lanes
-from tacit.federated.local import ClientConfig, Progress, Report, client_message, local_training
+from tacit.federated.local import (
+    ClientConfig,
+    LocalTraining,
+    Progress,
+    Report,
+    client_message,
+    local_training,
+)
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
 
@@ -43,17 +50,28 @@ def cohort_training(
     The number of lanes must be a multiple of the number of devices; `map` needs one lane a device.
     """
     side_by_side = choose_executor(executor) == "vmap"
-    begin, step = local_training(loss, client)
-    say = client_message(rule, noise)
+    local = local_training(loss, client)
+    segment = _segment_training(local, side_by_side)
+    share = _device_share(local, segment, _segment_message(rule, noise), side_by_side)
+    if len(devices()) == 1:
+        return compiled(share, (None, 1, None, None), None)
+
+    def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
+        return total(jax.lax.all_gather(share(params, lanes, lr, key), "devices"))
+
+    return compiled(shares, (None, 1, None, None), None)
+
+
+def _segment_training(local: LocalTraining, side_by_side: bool) -> Callable[..., Progress]:
+    """Returns the training of one lane in one segment: it continues a client, or begins one."""
 
     def segment(params: Params, state: Progress, one: Lanes, lr: Array, key: Array) -> Progress:
-        """Trains one lane for one segment: continues a client, or begins one."""
         key = jax.random.fold_in(key, one.ids)
-        state = trees.where(one.first == 0, begin(params), state)
+        state = trees.where(one.first == 0, local.begin(params), state)
 
         def next_step(i: Array, state: Progress) -> Progress:
             batch = jax.tree.map(lambda a: a[i], one.batches)
-            return step(params, state, batch, one.scale, lr, jax.random.fold_in(key, one.first + i))
+            return local.step(params, state, batch, one.scale, lr, jax.random.fold_in(key, one.first + i))
 
         def masked(i: Array, state: Progress) -> Progress:
             return trees.where(i < one.steps, next_step(i, state), state)
@@ -62,45 +80,57 @@ def cohort_training(
             return jax.lax.fori_loop(0, jax.tree.leaves(one.batches)[0].shape[0], masked, state)
         return jax.lax.fori_loop(0, one.steps, next_step, state)
 
+    return segment
+
+
+def _segment_message(rule: Aggregation, noise: float) -> Callable[..., Any]:
+    """Returns the message of one lane at the end of a segment: its client's, if the client ends there."""
+    say = client_message(rule, noise)
+
     def said_by(params: Params, state: Progress, one: Lanes, key: Array) -> Any:
-        """Returns a lane's message at the end of a segment: its client's, if the client ends there."""
         said = say(params, state, one.weight, jax.random.fold_in(key, one.ids))
         return trees.where(one.ends, said, neutral(said))
 
+    return said_by
+
+
+def _device_share(
+    local: LocalTraining,
+    segment: Callable[..., Progress],
+    said_by: Callable[..., Any],
+    side_by_side: bool,
+) -> Callable[..., tuple[ClientMessage, Report]]:
+    """Returns the work of one device: its lanes, segment after segment, with a running sum of messages."""
+
+    def trained(params: Params, states: Progress, now: Lanes, lr: Array, key: Array) -> Progress:
+        run = jax.vmap(segment, (None, 0, 0, None, None)) if side_by_side else segment
+        return run(params, states, now, lr, key)
+
+    def said(params: Params, states: Progress, now: Lanes, key: Array) -> Any:
+        if not side_by_side:
+            return said_by(params, states, now, key)
+        return total(jax.vmap(said_by, (None, 0, 0, None))(params, states, now, key))
+
     def share(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
-        """Trains the lanes of one device, segment after segment, with a running sum of messages."""
-
-        def go_on(carry: tuple[Progress, Any], now: Lanes) -> tuple[tuple[Progress, Any], None]:
+        def next_segment(carry: tuple[Progress, Any], now: Lanes) -> tuple[tuple[Progress, Any], None]:
             states, running = carry
-            if side_by_side:
-                states = jax.vmap(segment, (None, 0, 0, None, None))(params, states, now, lr, key)
-            else:
-                now = jax.tree.map(lambda a: a[0], now)
-                states = segment(params, states, now, lr, key)
+            now = now if side_by_side else jax.tree.map(lambda a: a[0], now)
+            states = trained(params, states, now, lr, key)
 
-            def listen() -> Any:
-                if side_by_side:
-                    said = total(jax.vmap(said_by, (None, 0, 0, None))(params, states, now, key))
-                else:
-                    said = said_by(params, states, now, key)
-                return total(jax.tree.map(lambda a, b: jnp.stack([a, b]), running, said))
+            def added() -> Any:
+                both = jax.tree.map(lambda a, b: jnp.stack([a, b]), running, said(params, states, now, key))
+                return total(both)
 
             # a message can cost as much as a step (a spectral norm far more): only where somebody ends
-            return (states, jax.lax.cond(jnp.any(now.ends), listen, lambda: running)), None
+            return (states, jax.lax.cond(jnp.any(now.ends), added, lambda: running)), None
 
-        blank = begin(params)
+        blank = local.begin(params)
         one = jax.tree.map(lambda a: a[0, 0], lanes)
         shapes = jax.eval_shape(said_by, params, blank, one, key)
         nothing = neutral(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
         if side_by_side:
             width = lanes.ids.shape[1]
             blank = jax.tree.map(lambda a: jnp.broadcast_to(a, (width, *jnp.shape(a))), blank)
-        return jax.lax.scan(go_on, (blank, nothing), lanes)[0][1]
+        return jax.lax.scan(next_segment, (blank, nothing), lanes)[0][1]
 
-    if len(devices()) == 1:
-        return compiled(share, (None, 1, None, None), None)
-
-    def shares(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
-        return total(jax.lax.all_gather(share(params, lanes, lr, key), "devices"))
-
-    return compiled(shares, (None, 1, None, None), None)
+    return share

@@ -64,19 +64,19 @@ class Config:
 
 
 def presets() -> list[str]:
-    """The names of the built-in configurations."""
+    """Returns the names of the built-in configurations."""
     files = resources.files("tacit").joinpath("presets").iterdir()
     return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
 
 
 def preset_summary(name: str) -> str:
-    """The first line of a preset's own comment."""
+    """Returns the first line of a preset, which says what it is."""
     text = resources.files("tacit").joinpath("presets", f"{name}.toml").read_text("utf-8")
     return text.splitlines()[0].lstrip("# ")
 
 
 def read_tables(source: str) -> dict[str, Any]:
-    """The tables of a preset (by name) or of a TOML file (by path)."""
+    """Reads the tables of a preset (by name) or of a TOML file (by path)."""
     path = Path(source)
     try:
         if source in presets():
@@ -96,7 +96,7 @@ def read_tables(source: str) -> dict[str, Any]:
 
 
 def set_key(tables: dict[str, Any], assignment: str) -> None:
-    """Carry out one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
+    """Applies one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
     key, equals, raw = assignment.partition("=")
     if not equals or not key.strip():
         raise TacitError(f"--set {assignment!r} must look like table.key=value, for example client.lr=0.5")
@@ -154,7 +154,7 @@ def _drop_settings(table: dict[str, Any], name: str, assignments: Iterable[str])
 
 
 def from_anywhere(config: Config) -> Config:
-    """The configuration with its files by their full paths, so that a run can be read from any folder."""
+    """Returns the configuration with full paths to its files, so that a run can be read from any folder."""
     corpus, inventory, words = (
         given
         if given in ("", "typists") or not user_path(given).exists()
@@ -166,7 +166,7 @@ def from_anywhere(config: Config) -> Config:
 
 
 def from_tables(tables: Mapping[str, Any]) -> Config:
-    """A configuration from nested tables, checked key by key and then as a whole.
+    """Returns a configuration from nested tables, checked key by key and then as a whole.
 
     The rule and the optimiser, and so their settings, are not looked up: a finished run is read without them.
     """
@@ -184,7 +184,7 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
 
 
 def _refuse_what_does_nothing(config: Config) -> None:
-    """A key that was set and that nothing would read is a mistake, not a wish."""
+    """Refuses a key that was set and that nothing would read."""
     if config.text.pieces and not config.text.inventory:
         raise TacitError(
             f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
