@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.runs.config import resolve
 from tacit.text.prepare import prepare
 

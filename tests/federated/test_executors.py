@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 import reference
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
-from tacit.federated.executors import choose_executor, client_message, cohort_training
-from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
-from tacit.federated.local import ClientConfig, Cohort, Progress
+from tacit.federated.devices import memory_mb
+from tacit.federated.executors import choose_executor, cohort_training
+from tacit.federated.lanes import Plan, lay_out, plan
+from tacit.federated.local import ClientConfig, ClientState, Cohort, client_message
 from tacit.federated.objective import Labelled, next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import ModelConfig, language_model
 from tacit.models.images import mnist_cnn
 from tacit.text.packed import Rows, pack
@@ -29,10 +31,10 @@ KEY = jax.random.key(11)
 RULES = {
     "mean": (AggregationConfig(), "uniform"),
     "attentive": (AggregationConfig(rule="attentive"), "uniform"),
-    "spectral": (AggregationConfig(rule="attentive", distance="spectral"), "uniform"),
-    "bounded": (AggregationConfig(rule="attentive", bound=2.0), "uniform"),
+    "spectral": (AggregationConfig(rule="attentive", settings={"distance": "spectral"}), "uniform"),
+    "bounded": (AggregationConfig(rule="attentive", settings={"bound": 2.0}), "uniform"),
     "exact": (AggregationConfig(rule="attentive-loss"), "uniform"),
-    "printed": (AggregationConfig(rule="attentive-loss", form="as-printed"), "uniform"),
+    "printed": (AggregationConfig(rule="attentive-loss", settings={"form": "as-printed"}), "uniform"),
     "original": (AggregationConfig(), "original"),
     "II": (AggregationConfig(), "II"),
 }
@@ -219,7 +221,7 @@ def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     start = {"weight": jnp.zeros((60, 50)), "bias": jnp.zeros(50)}
 
     say = jax.jit(client_message(aggregation(AggregationConfig(rule="attentive")), beta))
-    idle = Progress(start, (), jnp.float32(0), jnp.int32(0), jnp.int32(0))
+    idle = ClientState(start, (), jnp.float32(0), jnp.int32(0), jnp.int32(0))
     layers, report = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 0))
     bias, weight = (np.asarray(layer.values[0]) for layer in layers)  # leaves in the order of their names
     assert weight.std() == pytest.approx(beta, rel=4.5 / np.sqrt(2 * 3000))

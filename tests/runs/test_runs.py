@@ -28,7 +28,7 @@ from commands import (
 )
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.federated.server import ServerState
+from tacit.federated.rounds import ServerState
 from tacit.runs import directory, training
 from tacit.runs.checkpoints import load_tree, save_tree
 from tacit.scoring.scores import Scores

@@ -1,8 +1,8 @@
-"""The judge: a cohort trained one client, one step at a time, in plain loops.
+"""The slow executor, which judges the fast ones: it trains a cohort one client, one step at a time, in plain loops.
 
-It says the same as `local` and `executors` in the most obvious way, keeps a client's weights in numpy's
-float64, and is what the fast programs are tested against. Messages are the rule's own, added at the end.
-Slow on purpose; `training.executor = "slow"` runs it.
+It does what `local` and `executors` do in the most obvious way and keeps a client's weights in numpy's float64. The
+fast programs are tested against it. Messages come from the rule and are added at the end. Slow on purpose;
+`training.executor = "slow"` runs it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from jax import Array
 
 from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, Message, total
-from tacit.federated.executors import CohortTraining, Report
-from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.aggregation import Aggregation, ClientMessage, total
+from tacit.federated.executors import CohortTraining
+from tacit.federated.local import ClientConfig, Cohort, Report
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
 
 
 def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: float) -> CohortTraining:
-    """The same function as `executors.cohort_training` gives, by plain loops."""
+    """Returns the function that `executors.cohort_training` returns, written as plain loops."""
     gradient = jax.value_and_grad(loss, has_aux=True)
 
     def one_client(
@@ -49,7 +49,7 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
         delta = jax.tree.map(lambda x, x0: jnp.float32(x - _float64(x0)), w, start)
         return delta, losses, words
 
-    def train(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[Message, Report]:
+    def train(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
         said = []
         for c in range(len(cohort.ids)):
             if not cohort.present[c]:

@@ -14,12 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.sharding import PartitionSpec
 
 from tacit.base.progress import Progress, no_progress
-from tacit.federated.devices import apart, devices, everywhere, mesh
+from tacit.federated.devices import apart, compiled, devices, everywhere, memory_mb
 from tacit.federated.executors import Executor, choose_executor
-from tacit.federated.lanes import memory_mb
 from tacit.models.base import LanguageModel, Params, count_parameters
 from tacit.text.packed import Rows
 
@@ -73,12 +71,7 @@ def for_everybody(person: Callable[[Params, Group, Array, Steps], Any], side_by_
         longest = jax.tree.map(jnp.max, steps(group))
         return jax.vmap(lambda one, rate: person(params, one, rate, longest))(group, lr)
 
-    if len(devices()) == 1:
-        return jax.jit(share)
-    whole, split = PartitionSpec(), PartitionSpec("devices")
-    return jax.jit(
-        jax.shard_map(share, mesh=mesh(), in_specs=(whole, split, split), out_specs=split, check_vma=False)
-    )
+    return compiled(share, (None, 0, 0), 0)
 
 
 def exam_cells() -> int:

@@ -21,15 +21,16 @@ import numpy as np
 from jax import Array
 
 from tacit.federated import trees
-from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
+from tacit.federated.batching import Grid, grid
 from tacit.federated.executors import Executor, choose_executor
-from tacit.federated.local import ClientConfig, Progress, local_training
+from tacit.federated.local import ClientConfig, ClientState, local_training
 from tacit.federated.objective import next_word_loss
+from tacit.federated.text_cohorts import sentence_rows, sentence_work
 from tacit.models.base import LanguageModel, Params
 from tacit.personal.groups import Batches, Exam, Group, Program, Steps, exam_cells, for_everybody
 from tacit.personal.model_parts import EVERYTHING, ModelPart
 from tacit.scoring import recall
-from tacit.text.packed import Packed, Rows, batch_rows, bucket
+from tacit.text.packed import Packed, Rows, bucket
 
 
 class Marks(NamedTuple):
@@ -55,21 +56,15 @@ def lessons(
     text: Packed, ids: np.ndarray, client: ClientConfig, seed: int, shape: Grid | None, max_tokens: int = 0
 ) -> Batches:
     """Returns everybody's batches to tune on: `client.epochs` passes, up to the batch that reaches `max_tokens`."""
-    if shape:
-        schedule, steps = balanced_work(text, ids, client, seed, 0, shape)
-    else:
-        schedule, steps = order_of_work(text.sizes, ids, client, seed, 0)
-    sentences = np.where(schedule >= 0, schedule + text.owners[:-1, None, None], -1)  # [users, steps, width]
+    sentences, steps = sentence_work(text, ids, client, seed, 0, shape)  # [users, steps, width], [users]
     if max_tokens:
         tokens = np.where(sentences >= 0, np.append(text.lengths, 0)[sentences], 0).sum(axis=2)
         before = np.cumsum(tokens, axis=1) - tokens  # [users, steps] seen before each step
         steps = np.minimum(steps, (before < max_tokens).sum(axis=1)).astype(np.int32)
     longest = int(steps.max(initial=1))
-    padded = np.full((len(ids), bucket(longest), sentences.shape[2]), -1, np.int64)
-    padded[:, :longest] = sentences[:, :longest]
-    padded[np.arange(padded.shape[1]) >= steps[:, None]] = -1
-    rows, _ = batch_rows(text, padded, *((shape.time, shape.rows) if shape else ()))
-    return Batches(rows, steps)
+    made = np.arange(longest) < steps[:, None]
+    sentences = np.where(made[..., None], sentences[:, :longest], -1)
+    return Batches(sentence_rows(text, sentences, shape), steps)
 
 
 def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
@@ -161,7 +156,7 @@ def personalisation(
         # addressed by the person's number; dropout alone draws
         key = jax.random.fold_in(jax.random.key(0), one.ids) if model.config.dropout else None
 
-        def next_step(i: Array, now: Progress) -> Progress:
+        def next_step(i: Array, now: ClientState) -> ClientState:
             batch = jax.tree.map(lambda a: a[i], one.lessons.rows)
             own = None if key is None else jax.random.fold_in(key, i)
             after = step(start, now, batch, jnp.float32(1), lr, own)

@@ -26,6 +26,7 @@ from tacit.text.vocabulary import Vocabulary
 LOGS = METRICS, TIMINGS = "metrics.jsonl", "timings.jsonl"
 BEST, LAST = "checkpoints/best.safetensors", "checkpoints/last.safetensors"
 WORDS = "vocabulary.txt"
+_PLUGINS = {"aggregation": "aggregation rule", "server": "server optimiser"}
 
 
 class Run(NamedTuple):
@@ -102,21 +103,20 @@ def marked(config: Config, fingerprint: str) -> Config:
 
 def _same(stored: Config, config: Config, out: Path) -> None:
     """Refuse to go on with other settings; only a longer run may be made of it, that is as if long from the start."""
-    for part, a in dataclasses.asdict(stored).items():
-        b = dataclasses.asdict(config)[part]
-        pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
+    begun, now = settings.tables(stored), settings.tables(config)
+    for part, a in begun.items():
+        b = now[part]
+        pairs = (
+            [(f"{part}.{k}", a.get(k), b.get(k)) for k in a | b] if isinstance(a, dict) else [(part, a, b)]
+        )
         for key, was, wanted in pairs:
             longer = key == "training.rounds" and wanted > was
             if was == wanted:
                 continue
-            if key.endswith(".own"):  # one line about one of them
-                old, new = dict(was), dict(wanted)
-                name = next(k for k in (*old, *new) if old.get(k) != new.get(k))
-                key, was, wanted = f"{key}.{name}", old.get(name), new.get(name)
-            if key.endswith(".code"):
+            if key in ("aggregation.code", "server.code") and was and wanted:
                 raise TacitError(
-                    f"{out}: the file of the {part} part of your own has changed since the run was begun; "
-                    "restore it or choose another --out"
+                    f"{out}: the code of your custom {_PLUGINS[part]} has changed since the run began; restore it or "
+                    "choose another --out"
                 )
             if not longer and key != "text.fingerprint":
                 raise TacitError(

@@ -27,7 +27,8 @@ from tacit.federated import hosts
 from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, scorer
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, Trainer, text_federation
+from tacit.federated.rounds import Algorithm, Trainer
+from tacit.federated.text_cohorts import text_federation
 from tacit.models import LanguageModel, count_parameters, language_model
 from tacit.runs import directory, outcome
 from tacit.runs.config import Config
