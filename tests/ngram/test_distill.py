@@ -25,9 +25,9 @@ from tacit.ngram.distillation import sampling
 from tacit.ngram.formats import arpa
 from tacit.runs import directory
 from tacit.runs.config import resolve
+from tacit.runs.data import prepare
 from tacit.text import supplement
 from tacit.text.pieces import MARKER
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import SPECIALS
 
 FILES = ["model.arpa", "model.fst.txt", "model.syms", "model.tacit", "summary.json", "words.combined"]
@@ -186,7 +186,7 @@ def piece_run(run: Path, tmp_path_factory: pytest.TempPathFactory, compiled: Pat
     """The same people and words, read in pieces."""
     here = tmp_path_factory.mktemp("pieces")
     config = resolve("fedavg", [*TINY, *PEOPLE])
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    ready = prepare(config)
     counted = np.bincount(ready.clients.gather(np.arange(len(ready.clients))).tokens, minlength=150)
     table = zip(ready.vocabulary.words[3:], counted[3:].tolist(), strict=True)
     (here / "counts.tsv").write_text("".join(f"{word}\t{n}\n" for word, n in table), "utf-8")

@@ -257,7 +257,7 @@ def test_a_perplexity_past_all_numbers_stops_a_run_too(
     assert runs.load(out).params is not None
 
 
-def test_watchers_are_told_the_end_of_a_failed_run(
+def test_callbacks_hear_of_the_end_of_a_failed_run(
     tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub(monkeypatch)
@@ -267,7 +267,7 @@ def test_watchers_are_told_the_end_of_a_failed_run(
         told.append(record["round"])
         raise TacitError("enough")
 
-    watcher = runs.Watcher(lambda *a: told.append("begin"), fail, lambda: told.append("end"))
+    callback = runs.Callback(lambda *a: told.append("begin"), fail, lambda: told.append("end"))
     with pytest.raises(TacitError, match="enough"):
-        runs.train(configured(corpus), tmp_path / "run", watchers=(watcher,))
+        runs.train(configured(corpus), tmp_path / "run", callbacks=(callback,))
     assert told == ["begin", 1, "end"]

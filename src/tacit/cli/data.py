@@ -55,16 +55,16 @@ def data_describe(
 
     from tacit.base.progress import busy, reading
     from tacit.runs.config import from_tables, set_key
+    from tacit.runs.data import read_population
     from tacit.text import catalogue, copies, statistics
     from tacit.text.corpus import Corpus, SplitCorpus
-    from tacit.text.prepare import read_population
 
     tables: dict[str, Any] = {"text": {"corpus": corpus}}
     for assignment in set_ or []:
         set_key(tables, assignment)
     config = from_tables(tables)
     with reading() as watch:
-        source = read_population(config.text, config.typists, data, watch)
+        source = read_population(config, data, watch)
     with busy("measuring"):
         parts = (
             {"train": source.train, "valid": source.valid, "test": source.test}

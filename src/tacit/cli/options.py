@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,8 +48,7 @@ def print_json(value: Any) -> None:
 
 
 def start_jax() -> None:
-    """On CPU, let JAX see several devices, so that a cohort is spread over the cores."""
-    import jax
+    """Spreads cohorts over the CPU's cores."""
+    from tacit.base.cores import use_all_cores
 
-    if "JAX_NUM_CPU_DEVICES" not in os.environ:  # JAX's own way to say how many
-        jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
+    use_all_cores()

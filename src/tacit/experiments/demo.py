@@ -26,11 +26,12 @@ from tacit.personal import report as personal_report
 from tacit.runs import report
 from tacit.runs.callbacks import bar
 from tacit.runs.config import Config, resolve
+from tacit.runs.data import read_population
 from tacit.scoring.scores import summary
 from tacit.text import statistics
 from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, context, prepare, read_population
+from tacit.text.prepare import Prepared, context
 
 CONTEXTS = (
     "",
@@ -58,9 +59,9 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         check(small_model)
         personalize.check_out(personal)
     with reading() as watch:
-        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), watch=watch)
-        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), watch=watch)
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+        federated_summary = runs.train(config, out, resume=out.exists(), callbacks=(bar(),), watch=watch)
+        runs.train(central, yardstick, resume=yardstick.exists(), callbacks=(bar(),), watch=watch)
+    ready = runs.prepare(config)
     file = small_model / "summary.json"
     small = _made(file, runs.digest(out))
     if small is None:
@@ -74,8 +75,8 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
-            report.entry_of(out, "federated"),
-            report.entry_of(yardstick, "central"),
+            report.entry_of(runs.Run(out), "federated"),
+            report.entry_of(runs.Run(yardstick), "central"),
             report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
             report.Entry("distilled 3-gram", small["models"]["n-gram"]),
             report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
@@ -186,5 +187,5 @@ def _ask(run: runs.Run, ids: Any) -> list[tuple[int, float]]:
 
 def _numbers(config: Config) -> list[tuple[str, str]]:
     """What `tacit data describe` says of the text."""
-    source = read_population(config.text, config.typists)
+    source = read_population(config)
     return statistics.rows(statistics.describe(source.train if isinstance(source, SplitCorpus) else source))

@@ -21,11 +21,10 @@ from tacit.ngram.automaton import log_probs
 from tacit.ngram.compact import reader as compact
 from tacit.ngram.compact.search import next_words
 from tacit.ngram.suggest import top_k
+from tacit.runs.evaluate import evaluate_run
 from tacit.scoring.scores import summary
-from tacit.text.catalogue import resolve, same_corpus
-from tacit.text.corpus import is_messages
 from tacit.text.pieces import MARKER
-from tacit.text.prepare import TextConfig, context, prepare, whole_corpus
+from tacit.text.prepare import TextConfig, context, whole_corpus
 from tacit.text.tokens import tokenize
 from tacit.text.typists import TypistsConfig
 from tacit.text.vocabulary import UNK
@@ -40,20 +39,7 @@ def evaluate(
     """
     if files.is_model_file(path):
         return _evaluate_file(path, corpus, data, watch)
-    run = runs.load(path)
-    config, spelling, score = run.config, run.spelling, scorer(run.model, run.spelling)
-    if corpus is not None and not same_corpus(corpus, config.text.corpus, data):
-        people = corpus == "typists" or is_messages(resolve(corpus, data))  # which have no protocol
-        protocol = "plain" if people else config.text.protocol
-        other = config.text.of(corpus, protocol)
-        text = whole_corpus(other, config.typists, run.encoder, data, watch)
-        return {"text": corpus, **summary(score(run.params, text), text, spelling)}
-    ready = prepare(config.text, config.partition, config.typists, config.seed, run.encoder, data, watch)
-    measured = summary(score(run.params, ready.test), ready.test, spelling)
-    found = {"text": f"{config.text.corpus}, held out", **measured}
-    if ready.seen is not None:
-        found["seen"] = summary(score(run.params, ready.seen), ready.seen, spelling)
-    return found
+    return evaluate_run(runs.load(path), corpus, data, watch)
 
 
 def _evaluate_file(path: Path, corpus: str | None, data: Path | None, watch: Watch) -> dict[str, Any]:

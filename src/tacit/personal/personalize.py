@@ -39,7 +39,6 @@ from tacit.text.corpus import Corpus, fingerprint
 from tacit.text.encode import everybody, numbered, of_people, packed
 from tacit.text.held_out import LONGEST_SCORED
 from tacit.text.packed import Packed, join
-from tacit.text.prepare import prepare as prepare_text
 from tacit.text.prepare import read_population
 from tacit.text.typists import Typists
 
@@ -113,7 +112,7 @@ def people(
     if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
         own = dataclasses.replace(config.text, corpus=corpus)  # the run's own people in another file
     if own:
-        ready = prepare_text(own, config.partition, config.typists, config.seed, run.vocabulary, data, watch)
+        ready = runs.prepare(dataclasses.replace(config, text=own), run.vocabulary, data, watch)
         if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
             raise _voiceless(corpus)
         return f"{corpus}, held-out people", join([ready.valid, ready.test])

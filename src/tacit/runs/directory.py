@@ -1,4 +1,4 @@
-"""The files of a run: what may be written where, what a run goes on from, and a finished one read back."""
+"""The files of a run directory: what may be written where, and what a run resumes from. `run.py` reads a run back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from tacit.base import settings
 from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, holds_nothing, read_lines, write_atomic
-from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
 from tacit.runs.checkpoints import load_tree, save_tree
 from tacit.runs.config import Config, TrainingConfig, from_tables
+from tacit.runs.format import dump, without_format
 from tacit.text import pieces, vocabulary
 from tacit.text.pieces import Spelling
 from tacit.text.vocabulary import Vocabulary
@@ -28,38 +27,11 @@ BEST, LAST = "checkpoints/best.safetensors", "checkpoints/last.safetensors"
 WORDS = "vocabulary.txt"
 
 
-class Run(NamedTuple):
-    """A finished (or at least begun) run, read back."""
-
-    path: Path
-    config: Config
-    vocabulary: Vocabulary
-    model: LanguageModel
-    params: Params
-    spelling: Spelling | None = None  # of a piece model
-
-    @property
-    def encoder(self) -> Vocabulary | Spelling:
-        """What makes text into the model's ids."""
-        return self.spelling or self.vocabulary
-
-
 class Best(NamedTuple):
     """The best round so far, by what the configuration chooses."""
 
     round: int
     value: float
-
-
-def load(path: Path) -> Run:
-    """A run with its best model."""
-    config = read_config(path)
-    encoder = read_words(config, path)
-    spelling = encoder if isinstance(encoder, Spelling) else None
-    words = encoder.pieces.vocabulary if isinstance(encoder, Spelling) else encoder
-    model = language_model(config.model, len(words))
-    params = read_best(path, jax.eval_shape(model.init, jax.random.key(0)))
-    return Run(path, config, words, model, jax.tree.map(jnp.asarray, params), spelling)
 
 
 def read_config(path: Path) -> Config:
@@ -70,11 +42,14 @@ def read_config(path: Path) -> Config:
             f"{path} is not a run directory (it has no config.toml); make one with `tacit train`"
         )
     try:
-        return from_tables(tomllib.loads(file.read_text("utf-8")))
-    except TacitError as error:
-        raise TacitError(f"{file}: {error}") from None
+        tables = tomllib.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise TacitError(f"{file}: not valid TOML: {error}") from None
+    tables = without_format(tables, file, required=True)
+    try:
+        return from_tables(tables)
+    except TacitError as error:
+        raise TacitError(f"{file}: {error}") from None
 
 
 def check(config: Config, out: Path, resume: bool) -> None:
@@ -147,7 +122,7 @@ def place(out: Path) -> None:
 
 def make(config: Config, out: Path) -> None:
     """Begin or go on in the directory, config.toml before all else: with it, whatever follows can be resumed."""
-    file, text = out / "config.toml", settings.dump(config)
+    file, text = out / "config.toml", dump(config)
     try:
         if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
             for outcome in ("summary.json", "report.html"):  # of the shorter run: this one has not ended

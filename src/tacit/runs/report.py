@@ -6,18 +6,20 @@ Everything on the page comes from the run directories' own files; nothing is typ
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.base import settings
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines, write_atomic
-from tacit.runs import plots, read_config
+from tacit.runs import plots
 from tacit.runs.config import Config
+
+if TYPE_CHECKING:
+    from tacit.runs.run import Run
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -58,26 +60,18 @@ class Page:
     sections: Sequence[str] = ()  # HTML of other rooms
 
 
-def entry_of(path: Path, name: str | None = None) -> Entry:
-    """A run directory as an entry: its curve from metrics.jsonl, its figures from summary.json."""
-    config = read_config(path)
-    file = path / "summary.json"
-    if not file.is_file():
-        raise TacitError(
-            f"{path}: the run has not ended (no summary.json); go on with `tacit train … --resume`"
-        )
+def entry_of(run: Run, name: str | None = None) -> Entry:
+    """Reads a run as an entry: its curve from metrics.jsonl, its figures from summary.json."""
+    summary = run.summary
     try:
-        summary = json.loads(file.read_text("utf-8"))
-        entry = Entry(
-            name or config.name,
-            summary["test"],
-            summary["seen"],
-            read_lines(path / "metrics.jsonl"),
-        )
+        lines = read_lines(run.path / "metrics.jsonl")
+        entry = Entry(name or run.config.name, summary["test"], summary["seen"], lines)
         for part in ("test", "seen"):  # are the figures there?
             comparison([entry], part)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise TacitError(f"{file}: not a summary written by Tacit ({error!r}); train the run again") from None
+        raise TacitError(
+            f"{run.path / 'summary.json'}: not a summary written by Tacit ({error!r}); train the run again"
+        ) from None
     return entry
 
 
@@ -234,6 +228,15 @@ def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str
             ),
         )
     return rows
+
+
+def write_report(run: Run) -> Path:
+    """Writes the report.html of a finished run and returns its path."""
+    config, entry = run.config, entry_of(run)
+    lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
+    facts = run_facts(run.summary, seconds_of(run.path))
+    page = Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
+    return write(run.path / "report.html", page)
 
 
 def write(path: Path, page: Page) -> Path:

@@ -24,7 +24,6 @@ from tacit.ngram.distillation.sampling import Sentences
 from tacit.ngram.distillation.topology import from_corpus
 from tacit.scoring.scores import summary
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS, UNK, Vocabulary
 
 if TYPE_CHECKING:
@@ -43,13 +42,11 @@ class Judged(NamedTuple):
 
 def held_out(run: runs.Run, found: Distilled, data: Path | None) -> Judged:
     """The run's own held-out people (or test split), and its clients' text."""
-    config = run.config
-    rest = config.partition, config.typists, config.seed
-    ready = words = prepare(config.text, *rest, run.encoder, data)
+    ready = words = run.prepare(data)
     known = run.spelling.words if run.spelling else run.vocabulary
     known = known if found.caser else found.vocabulary  # single words of a larger vocabulary count as known
     if run.spelling or len(known) > len(run.vocabulary):
-        words = prepare(replace(config.text, pieces=0, inventory=""), *rest, known, data)
+        words = run.prepare(data, words=known)
     return Judged(ready.test, words.test, words.clients if isinstance(words.clients, Packed) else None)
 
 
