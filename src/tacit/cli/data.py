@@ -56,8 +56,8 @@ def data_describe(
     from tacit.base.progress import busy, reading
     from tacit.runs.config import from_tables, set_key
     from tacit.runs.data import read_population
-    from tacit.text import catalogue, copies, statistics
-    from tacit.text.corpus import Corpus, SplitCorpus
+    from tacit.text import copies, overview, statistics
+    from tacit.text.corpus import Corpus
 
     tables: dict[str, Any] = {"text": {"corpus": corpus}}
     for assignment in set_ or []:
@@ -65,36 +65,26 @@ def data_describe(
     config = from_tables(tables)
     with reading() as watch:
         source = read_population(config, data, watch)
+    parts = overview.parts_of(corpus, source)
     with busy("measuring"):
-        parts = (
-            {"train": source.train, "valid": source.valid, "test": source.test}
-            if isinstance(source, SplitCorpus)
-            else {corpus: source}
-        )
-        found = {name: statistics.describe(part) for name, part in parts.items()}
-        small = {k: p for k, p in parts.items() if isinstance(p, Corpus) and p.sizes().sum() <= copies.MOST}
-        twice = {name: copies.find(part) for name, part in small.items()}
+        found = overview.describe(corpus, parts)
     if as_json:
         values = {
-            name: dataclasses.asdict(s)
-            | {"copies": [c._asdict() for c in twice[name]] if name in twice else None}
-            | {"left_out": catalogue.aside(corpus)}
-            for name, s in found.items()
+            name: dataclasses.asdict(part.statistics)
+            | {"copies": None if part.copies is None else [c._asdict() for c in part.copies]}
+            | {"left_out": part.left_out}
+            for name, part in found.items()
         }
         print_json(values if len(values) > 1 else next(iter(values.values())))
         return
-    for name, s in found.items():
-        print_table([[name, ""], *map(list, statistics.rows(s))])
-        if name not in twice and isinstance(parts[name], Corpus):
+    for name, part in found.items():
+        print_table([[name, ""], *map(list, statistics.rows(part.statistics))])
+        if part.copies is None and isinstance(parts[name], Corpus):
             typer.echo(
                 f"copies of people are looked for in at most {copies.MOST:,} messages, and were not here"
             )
-        for copy in twice.get(name, ()):
-            typer.echo(
-                f"{copy.share:.0%} of the longer messages of {copy.user} are those of {copy.of} as well"
-            )
-    if aside := catalogue.aside(corpus):
-        typer.echo(f"left out, as no person of their own: {', '.join(aside)}")
+        for note in part.notes():
+            typer.echo(note)
 
 
 @data.command("get")

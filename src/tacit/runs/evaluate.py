@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.base.progress import Watch, nobody
 from tacit.federated.evaluation import scorer
+from tacit.runs.data import prepare
 from tacit.scoring.scores import summary
 from tacit.text.catalogue import resolve, same_corpus
 from tacit.text.corpus import is_messages
@@ -30,7 +31,7 @@ def evaluate_run(
         other = config.text.of(corpus, "plain" if by_people else config.text.protocol)
         text = whole_corpus(other, config.typists, run.encoder, data, watch)
         return {"text": corpus, **summary(score(run.params, text), text, spelling)}
-    ready = run.prepare(data, watch)
+    ready = prepare(config, run.encoder, data, watch)
     test = summary(score(run.params, ready.test), ready.test, spelling)
     figures = {"text": f"{config.text.corpus}, held out", **test}
     if ready.seen is not None:

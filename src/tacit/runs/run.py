@@ -13,7 +13,6 @@ import jax.numpy as jnp
 
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
-from tacit.base.progress import Watch, nobody
 from tacit.base.table import Table, from_rows
 from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
@@ -153,9 +152,7 @@ class Run:
             raise TacitError(f"{file}: not a summary written by Tacit (it is no table); train the run again")
         return summary
 
-    def prepare(
-        self, data: Path | None = None, watch: Watch = nobody, words: Vocabulary | None = None
-    ) -> Prepared:
+    def prepare(self, data: Path | None = None, words: Vocabulary | None = None) -> Prepared:
         """Reads the text of the run again, split as it was for training.
 
         `data` is the directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit). With `words` the text is
@@ -165,13 +162,11 @@ class Run:
             len(run.prepare().clients)   # people trained on
         """
         if words is None:
-            return prepare(self.config, self.encoder, data, watch)
+            return prepare(self.config, self.encoder, data)
         text = replace(self.config.text, pieces=0, inventory="")
-        return prepare(replace(self.config, text=text), words, data, watch)
+        return prepare(replace(self.config, text=text), words, data)
 
-    def evaluate(
-        self, corpus: str | Path | None = None, data: str | Path | None = None, watch: Watch = nobody
-    ) -> dict[str, Any]:
+    def evaluate(self, corpus: str | Path | None = None, data: str | Path | None = None) -> dict[str, Any]:
         """Scores the best model on the run's held-out part, or on all of another corpus.
 
         Returns what `tacit evaluate --json` prints: perplexity, top1, top3, …, with `ci95` (half-widths of 95 %
@@ -182,7 +177,7 @@ class Run:
             run.evaluate("messages.jsonl")["top3"]
         """
         named = None if corpus is None else str(corpus)
-        return evaluate_run(self, named, None if data is None else Path(data), watch)
+        return evaluate_run(self, named, None if data is None else Path(data))
 
     def plot(self) -> Figure:
         """Plots validation perplexity and recall over rounds as a matplotlib figure.

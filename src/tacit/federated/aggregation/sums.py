@@ -15,7 +15,19 @@ Message = Any  # a tree of arrays and `Peaked` parts
 
 
 class Aggregation(NamedTuple):
-    """A rule: what one client says, and the pseudo-gradient from the sum of what all said."""
+    """A rule: the message of one client, and the pseudo-gradient from the sum of all messages.
+
+    Example:
+        def mean():
+            def message(params, update, weight):
+                return jax.tree.map(lambda u: weight * u, update), weight
+
+            def combine(params, total):
+                updates, weight = total
+                return jax.tree.map(lambda u: -u / weight, updates)
+
+            return tacit.Aggregation(message, combine)
+    """
 
     message: Callable[..., Message]  # (w_t, update w_k − w_t, weight), and the client's steps where asked
     combine: Callable[[Params, Message], Params]  # (w_t, sum of messages) → pseudo-gradient
