@@ -26,7 +26,7 @@ def old_run(tmp_path: Path, trained: Trained) -> Path:
 def test_a_run_says_its_format(trained: Trained) -> None:
     text = (trained.path / "config.toml").read_text("utf-8")
     assert text.splitlines()[0] == "format = 2"
-    assert runs.read_config(trained.path) == directory.marked(
+    assert runs.read_config(trained.path) == directory.with_fingerprint(
         configured(trained.corpus), runs.read_config(trained.path).text.fingerprint
     )
 

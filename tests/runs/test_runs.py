@@ -52,7 +52,7 @@ def test_a_run_directory_holds_what_it_says(trained: Trained) -> None:
     }
     found, given = runs.read_config(trained.path), configured(trained.corpus)
     assert re.fullmatch("[0-9a-f]{16}", found.text.fingerprint)
-    assert directory.marked(found, "") == given
+    assert directory.with_fingerprint(found, "") == given
 
 
 def test_a_checkpoint_from_before_they_said_their_words_is_read(tmp_path: Path, trained: Trained) -> None:

@@ -38,7 +38,7 @@ class NotebookFigure(Figure):
 
 
 def _plain(name: str) -> str:
-    """A name as it is: a dollar sign in it is no formula."""
+    """Escapes dollar signs, which matplotlib would read as a formula."""
     return name.replace("$", r"\$")
 
 
@@ -56,7 +56,7 @@ def curves(
     xlabel: str = "round",
     percent: bool = False,
 ) -> str:
-    """Lines over rounds, with dashed levels for what has no rounds (an n-gram), as SVG."""
+    """Draws lines over rounds, with dashed levels for what has no rounds (an n-gram), as SVG."""
     with rc_context(_STYLE):
         figure = Figure(figsize=(5.2, 3.1))
         axes = figure.subplots()
@@ -86,7 +86,8 @@ def learning_curves(metrics: Mapping[str, Sequence[Any]], title: str) -> Figure:
         _scale(left, "validation perplexity", log=True)
         _line(right, *_measured(metrics, "valid_top1"), COLOURS[0], "top-1")
         _line(right, *_measured(metrics, "valid_top3"), COLOURS[1], "top-3")
-        _scale(right, "validation recall", percent=True)
+        _scale(right, "validation recall")
+        right.yaxis.set_major_formatter(ticker.PercentFormatter(1.0))
         right.legend()
         return figure
 
@@ -116,7 +117,7 @@ def _scale(axes: Any, ylabel: str, log: bool = False, percent: bool = False, xla
 
 
 def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | None = None) -> str:
-    """One bar for each name, from top to bottom, with error bars where given."""
+    """Draws one bar per name, from top to bottom, with error bars where given, as SVG."""
     with rc_context(_STYLE):
         names = list(values)
         figure = Figure(figsize=(5.2, 0.8 + 0.4 * len(names)))
@@ -139,7 +140,7 @@ def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | 
 def clusters(
     groups: Sequence[str], series: Mapping[str, Sequence[float | None]], xlabel: str, ylabel: str
 ) -> str:
-    """Bars side by side: one cluster for each group, one colour for each series."""
+    """Draws bars side by side, one cluster per group and one colour per series, as SVG."""
     with rc_context(_STYLE):
         figure = Figure(figsize=(5.2, 3.1))
         axes = figure.subplots()

@@ -85,7 +85,7 @@ def train(
                 stack.enter_context(held(out))
                 # another process may have made a run here in the meantime
                 directory.check(config, out, False)
-            directory.make(directory.marked(config, ready.fingerprint), out)
+            directory.make(directory.with_fingerprint(config, ready.fingerprint), out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)
         try:
