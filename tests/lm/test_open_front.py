@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tacit
-from commands import Commands, Trained
+from commands import Commands, Trained, write_corpus
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("tacit.lm.open") is None, reason="lm.open is not merged"
@@ -40,18 +40,9 @@ def test_a_run_is_asked(trained: Trained) -> None:
 
 def test_a_file_is_opened_without_jax(tmp_path: Path, trained: Trained, tacit: Commands) -> None:
     out = tmp_path / "ngram"
-    tacit.ok(
-        "distill",
-        trained.path,
-        "--out",
-        out,
-        "--sentences",
-        40,
-        "--max-ngrams",
-        300,
-        "--supplement",
-        trained.corpus,
-    )
+    other = write_corpus(tmp_path / "others.jsonl", people=5, messages=6)
+    small = ["--sentences", 40, "--max-ngrams", 300, "--supplement", other]
+    tacit.ok("distill", trained.path, "--out", out, *small)
     code = """import json, sys, tacit
 model = tacit.open(sys.argv[1])
 model.suggest("are you", k=3), model.log_probs("are you"), model.words, model.size
