@@ -26,7 +26,7 @@ from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm
 from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import language_model
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
 
 ROWS = {"ptb": "PTB, FedAtt, C 0.1", "wikitext-2": "WikiText-2, FedAtt, C 0.1"}
 
@@ -35,7 +35,7 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
     """The spectral norm of each layer's update, and the length of all of it, client by client."""
     settings = {**find("table-2").row(ROWS[corpus]).settings, "model.precision": "float32"}
     config = config_of(settings, 0, Place(data, Path()))
-    ready = prepare(config.text, config.partition, config.typists, config.seed, None, data)
+    ready = prepare(config, None, data)
     algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
     cohort = text_cohort(ready.clients, algorithm, config.seed, 0, text_grid(ready.clients, config.client))
     model = language_model(config.model, len(ready.vocabulary))

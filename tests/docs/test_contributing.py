@@ -69,7 +69,7 @@ def test_a_run_with_a_custom_optimiser_resumes_where_it_was(tmp_path):
 
     runs.train(config, tmp_path / "whole")
     with pytest.raises(Killed):
-        runs.train(config, tmp_path / "parts", watchers=(runs.Watcher(round=kill),))
+        runs.train(config, tmp_path / "parts", callbacks=(runs.Callback(round=kill),))
     runs.train(config, tmp_path / "parts", resume=True)
     whole, parts = (runs.load(tmp_path / name).params for name in ("whole", "parts"))
     assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), whole, parts))

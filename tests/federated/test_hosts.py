@@ -24,7 +24,7 @@ from tacit.base.errors import TacitError
 from tacit.federated import executors, hosts
 from tacit.runs import training
 from tacit.runs.config import resolve
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
 
 ROUNDS, SHORT = 4, 2
 RULES = {"mean": "fedavg", "attentive": "fedatt"}
@@ -164,7 +164,7 @@ def test_a_run_is_resumed_by_two_processes_to_the_same_bytes(
     assert [result.code for result in ended] == [0, 0] and not any(r.err for r in ended), ended
     assert lasting(outs[0]) == lasting(made.first / "mean")
     assert not outs[1].exists() and ended[1].out == ""
-    assert f"going on after round {SHORT}" in ended[0].out and "Gloo" not in ended[0].out
+    assert f"resumed after round {SHORT}" in ended[0].out and "Gloo" not in ended[0].out
     assert (outs[0] / "report.html").is_file()
 
 
@@ -194,7 +194,7 @@ def test_files_may_lie_elsewhere_on_each_host(tmp_path):
         config = resolve(
             "fedavg", ["text.vocabulary=0", f"text.words={tmp_path / name / 'words'}", "typists.users=12"]
         )
-        ready = prepare(config.text, config.partition, config.typists, config.seed)
+        ready = prepare(config)
         said.append(training._identity(config, ready))
     assert said[0] == said[1] != {}
 

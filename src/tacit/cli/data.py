@@ -55,24 +55,22 @@ def data_describe(
 
     from tacit.base.terminal import progress_bar, spinner
     from tacit.runs.config import from_tables, set_key
-    from tacit.text import catalogue, copies, statistics
-    from tacit.text.description import describe
-    from tacit.text.prepare import read_population
+    from tacit.runs.data import read_population
+    from tacit.text import copies, overview, statistics
 
     tables: dict[str, Any] = {"text": {"corpus": corpus}}
     for assignment in set_ or []:
         set_key(tables, assignment)
     config = from_tables(tables)
     with progress_bar() as progress:
-        source = read_population(config.text, config.typists, data, progress)
+        source = read_population(config, data, progress)
     with spinner("measuring"):
-        parts = describe(source, corpus)
-    left_out = catalogue.aside(corpus)
+        parts = overview.describe(corpus, overview.parts_of(corpus, source))
     if as_json:
         values = {
             name: dataclasses.asdict(part.statistics)
             | {"copies": None if part.copies is None else [copy._asdict() for copy in part.copies]}
-            | {"left_out": left_out}
+            | {"left_out": part.left_out}
             for name, part in parts.items()
         }
         print_json(values if len(values) > 1 else next(iter(values.values())))
@@ -81,10 +79,8 @@ def data_describe(
         print_table([[name, ""], *map(list, statistics.rows(part.statistics))])
         if part.too_large:
             typer.echo(f"more than {copies.MOST:,} messages: copies of people were not looked for")
-        for copy in part.copies or ():
-            typer.echo(f"{copy.share:.0%} of the longer messages of {copy.user} are also those of {copy.of}")
-    if left_out:
-        typer.echo(f"left out, because they are not people: {', '.join(left_out)}")
+        for note in part.notes():
+            typer.echo(note)
 
 
 @data.command("get")

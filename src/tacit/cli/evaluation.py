@@ -130,15 +130,16 @@ def compare(
       tacit compare runs/fedavg runs/fedatt --out compare.html
     """
     from tacit.base.files import check_file
-    from tacit.runs import read_config, report
+    from tacit.runs import Run, report
 
     page = out or Path("compare.html")
     check_file(page, ".html")
     names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
-    entries = [report.entry_of(run, name) for run, name in zip(runs, names, strict=True)]
+    loaded = [Run(run) for run in runs]
+    entries = [report.entry_of(run, name) for run, name in zip(loaded, names, strict=True)]
     if out or not as_json:
         title = "Tacit: " + ", ".join(names)
-        report.write(page, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
+        report.write(page, report.Page(title, "Runs side by side.", entries, loaded[0].config))
     if as_json:
         print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
         return

@@ -88,11 +88,10 @@ def print_json(value: Any) -> None:
 
 
 def start_jax() -> None:
-    """Lets JAX see several devices on a CPU, so that a cohort is spread over the cores."""
-    import jax
+    """Spreads cohorts over the CPU's cores."""
+    from tacit.base.cores import use_all_cores
 
-    if "JAX_NUM_CPU_DEVICES" not in os.environ:  # the user's own setting
-        jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
+    use_all_cores()
 
 
 def keep_compiled() -> None:

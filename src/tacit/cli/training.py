@@ -76,20 +76,14 @@ def train(
     config = from_anywhere(resolve(preset, keys))
     out = out or Path("runs") / Path(preset).stem
     hosts.join(coordinator, processes, process, wait)
-    watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
+    callbacks = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
     with progress_bar() as progress:
-        summary = runs.train(config, out, resume, data, watchers, progress)
+        runs.train(config, out, resume, data, callbacks, progress)
     if hosts.first():
-        entry = report.entry_of(out)
-        lead = (
-            f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
-        )
-        facts = report.run_facts(summary, report.seconds_of(out))
-        report.write(
-            out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
-        )
-        print_table(report.comparison([entry]))
-        typer.echo(f"{out / 'report.html'}")
+        run = runs.Run(out)
+        page = run.report()
+        print_table(report.comparison([report.entry_of(run)]))
+        typer.echo(str(page))
     hosts.leave()
 
 

@@ -29,11 +29,12 @@ from tacit.personal.job import PersonalOptions, read_job
 from tacit.runs import report
 from tacit.runs.callbacks import bar
 from tacit.runs.config import Config, resolve
+from tacit.runs.data import read_population
 from tacit.scoring.scores import summary
 from tacit.text import statistics
 from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, prepare, read_population
+from tacit.text.prepare import Prepared
 
 CONTEXTS = (
     "",
@@ -61,9 +62,11 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         check_out(small_model)
         personalize.check_out(personal)
     with progress_bar() as progress:
-        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), progress=progress)
-        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), progress=progress)
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+        federated_summary = runs.train(
+            config, out, resume=out.exists(), callbacks=(bar(),), progress=progress
+        )
+        runs.train(central, yardstick, resume=yardstick.exists(), callbacks=(bar(),), progress=progress)
+    ready = runs.prepare(config)
     file = small_model / "summary.json"
     small = _made(file, runs.digest(out))
     if small is None:
@@ -75,8 +78,8 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
-            report.entry_of(out, "federated"),
-            report.entry_of(yardstick, "central"),
+            report.entry_of(runs.Run(out), "federated"),
+            report.entry_of(runs.Run(yardstick), "central"),
             report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
             report.Entry("distilled 3-gram", small["models"]["n-gram"]),
             report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
@@ -176,5 +179,5 @@ def suggestions(
 
 def _numbers(config: Config) -> list[tuple[str, str]]:
     """What `tacit data describe` says of the text."""
-    source = read_population(config.text, config.typists)
+    source = read_population(config)
     return statistics.rows(statistics.describe(source.train if isinstance(source, SplitCorpus) else source))

@@ -5,7 +5,6 @@ Each function takes a run directory and, last, the file to write; it returns Fal
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -26,7 +25,6 @@ from tacit.personal import models
 from tacit.personal.mixing import ALONE
 from tacit.text import supplement
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import UNK, Vocabulary
 
 SENTENCES = 5000  # drawn from a personal network; four times as many from the run's own
@@ -75,9 +73,8 @@ def supplemental(path: Path, stored: Compact, corpus: str | None, data: Path | N
 def collected(path: Path, stored: Compact, data: Path | None, file: Path) -> bool:
     """Builds Kneser-Ney of the clients' text in one place, of the same order and size."""
     run = runs.load(path)
-    config, words = run.config, words_of(run)
-    text = replace(config.text, pieces=0, inventory="") if run.spelling else config.text
-    clients = prepare(text, config.partition, config.typists, config.seed, words, data).clients
+    words = words_of(run)
+    clients = run.prepare(data, words=words).clients
     if not isinstance(clients, Packed):
         return False
     _write_counted(file, words, clients, stored, "collected")

@@ -23,7 +23,7 @@ from tacit.text.corpus import Corpus, fingerprint
 from tacit.text.encode import everybody, numbered, of_people, packed
 from tacit.text.held_out import LONGEST_SCORED
 from tacit.text.packed import Packed, join
-from tacit.text.prepare import prepare, read_population
+from tacit.text.prepare import read_population
 from tacit.text.typists import Typists
 
 TYPISTS = 100  # generated, unless `users` says otherwise
@@ -101,7 +101,7 @@ def people(
     if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
         same = dataclasses.replace(config.text, corpus=corpus)  # the run's corpus in another file
     if same:
-        ready = prepare(same, config.partition, config.typists, config.seed, run.vocabulary, data, progress)
+        ready = runs.prepare(dataclasses.replace(config, text=same), run.vocabulary, data, progress)
         if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
             raise _without_people(corpus)
         return f"{corpus}, held-out people", join([ready.valid, ready.test])

@@ -25,6 +25,7 @@ from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.models import ModelConfig, architecture, check
+from tacit.runs.format import in_run, without_format
 from tacit.text.catalogue import user_path
 from tacit.text.prepare import PartitionConfig, TextConfig
 from tacit.text.typists import TypistsConfig
@@ -85,7 +86,7 @@ def read_tables(source: str) -> dict[str, Any]:
             text = path.read_text("utf-8")
         else:
             raise TacitError(f"no preset '{source}'{nearest(source, presets())}; or give a .toml file")
-        return tomllib.loads(text)
+        return without_format(tomllib.loads(text), path, required=in_run(path))
     except FileNotFoundError:
         known = ", ".join(presets())
         raise TacitError(f"no configuration file at {path}; give a .toml file or a preset: {known}") from None
@@ -124,7 +125,12 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     >>> resolve("fedavg", ["client.lr=0.5", "training.rounds=3"]).client.lr
     0.5
     """
-    tables, assignments = read_tables(source), list(assignments)
+    return resolve_tables(read_tables(source), assignments)
+
+
+def resolve_tables(tables: dict[str, Any], assignments: Iterable[str] = ()) -> Config:
+    """Returns the whole configuration of these tables, with assignments and defaults applied; changes `tables`."""
+    assignments = list(assignments)
     chosen = [_choice(tables, *choice) for choice in _CHOICES]
     for assignment in assignments:
         set_key(tables, assignment)

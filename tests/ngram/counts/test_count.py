@@ -11,10 +11,10 @@ import pytest
 
 from commands import WORDS, Commands, sets, tree, write_corpus
 from html_pages import Parsed
-from tacit.base.settings import dump
 from tacit.ngram.counts.counted import CountOptions, counted_words
 from tacit.runs.config import resolve
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
+from tacit.runs.format import dump
 from tacit.text.vocabulary import UNK
 
 FEW = sets("typists.users=30", "typists.messages=8")
@@ -58,7 +58,7 @@ def test_the_directory_holds_what_the_clients_typed(tmp_path: Path, tacit: Comma
 
     # everybody is asked in all six rounds: six times what they typed, but for the word that is not on the list
     config = resolve("fedavg", [f"text.corpus={files / 'messages.jsonl'}", "text.vocabulary=0"])
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    ready = prepare(config)
     typed = Counter(ready.vocabulary.words[i] for i in ready.clients.tokens.tolist() if i > UNK)  # type: ignore
     assert typed["late"] > 0
     lines = [line.split("\t") for line in (out / "counts.tsv").read_text("utf-8").splitlines()]

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from tacit import runs
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.labelled import follow
@@ -29,7 +30,6 @@ from tacit.models import language_model
 from tacit.models.base import Params
 from tacit.scoring.scores import overall
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS
 
 
@@ -44,7 +44,7 @@ def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
     """Settings as those of kind `text`; evaluated every `training.evaluate_every` rounds."""
     config = config_of(settings, seed, place)
-    ready = prepare(config.text, config.partition, config.typists, config.seed, None, place.data)
+    ready = runs.prepare(config, None, place.data)
     model, batch = language_model(config.model, len(ready.vocabulary)), config.client.batch
     clients = ready.clients
     assert isinstance(clients, Packed)

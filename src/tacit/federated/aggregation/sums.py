@@ -19,7 +19,19 @@ ClientMessage = Any  # a tree of arrays and `Peaked` parts; a sum of messages is
 
 
 class Aggregation(NamedTuple):
-    """A rule: the message of one client, and the pseudo-gradient from the sum of all messages."""
+    """A rule: the message of one client, and the pseudo-gradient from the sum of all messages.
+
+    Example:
+        def mean():
+            def message(params, update, weight):
+                return jax.tree.map(lambda u: weight * u, update), weight
+
+            def combine(params, total):
+                updates, weight = total
+                return jax.tree.map(lambda u: -u / weight, updates)
+
+            return tacit.Aggregation(message, combine)
+    """
 
     message: Callable[..., ClientMessage]  # (w_t, update w_k − w_t, weight[, steps])
     combine: Callable[[Params, ClientMessage], Params]  # (w_t, sum of messages) → pseudo-gradient

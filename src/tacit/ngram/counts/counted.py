@@ -24,11 +24,12 @@ from tacit.ngram.counts.convergence import compared_at, halves, rounds_between_n
 from tacit.ngram.counts.quality import change, score_counts, share
 from tacit.ngram.counts.unigrams import Round, chosen_words, counting, whole_counts
 from tacit.runs.config import Config
+from tacit.runs.data import prepare
 from tacit.scoring.scores import Sums
 from tacit.text import supplement
 from tacit.text.catalogue import user_path
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, prepare, read_population
+from tacit.text.prepare import Prepared, read_population
 from tacit.text.supplement import Supplement
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
@@ -73,7 +74,7 @@ def counted_words(
     config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="lower"))
     beside = supplement.find(config.text, config.typists, options.supplement, data)
     words, central = _whitelist(options, beside, config, data)
-    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data)
+    ready = prepare(config, words, data)
     clients, rounds = len(ready.clients), options.rounds or config.training.rounds
     if options.cohort > clients:
         raise TacitError(f"--cohort {options.cohort} is more than the {clients} clients; give at most that")

@@ -26,7 +26,6 @@ from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.score import score
 from tacit.scoring.scores import summary
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS, UNK, Vocabulary
 
 _ASKED = 300  # contexts whose suggestions are timed
@@ -42,13 +41,11 @@ class HeldOutText(NamedTuple):
 
 def held_out_text(run: runs.Run, distilled: Distilled, data: Path | None) -> HeldOutText:
     """Reads the text of the run's held-out people (or its test split), and its clients' text."""
-    config = run.config
-    rest = config.partition, config.typists, config.seed
-    ready = words = prepare(config.text, *rest, run.encoder, data)
+    ready = words = run.prepare(data)
     # single words of a larger vocabulary count as known
     known = words_of(run) if distilled.caser else distilled.vocabulary
     if run.spelling or len(known) > len(run.vocabulary):
-        words = prepare(replace(config.text, pieces=0, inventory=""), *rest, known, data)
+        words = run.prepare(data, words=known)
     return HeldOutText(ready.test, words.test, words.clients if isinstance(words.clients, Packed) else None)
 
 
