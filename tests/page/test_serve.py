@@ -168,6 +168,9 @@ def test_what_cannot_be_served_is_one_line(tacit, small, tmp_path):
         taken.listen()
         port = taken.getsockname()[1]
         tacit("serve", small.path, "--no-open", "--port", port).refused(f"port {port} is in use", "--port")
+        # what is wrong with the file is told first: it depends on the command alone, not on the machine
+        tacit("serve", tmp_path / "no.tacit", "--port", port).refused("no.tacit", "there is no such file")
+        tacit("serve", tmp_path, "--port", port).refused("not a run directory")
     tacit("serve", small.path, "--port", 70_000).refused("--port 70000")
     tacit("serve", small.path, "--port", 0, "--host", "203.0.113.1").refused("--host 203.0.113.1")
     tacit("serve", small.path, "--port", 0, "--host", "").refused("--host is empty")

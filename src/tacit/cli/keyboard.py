@@ -47,14 +47,15 @@ def serve(
     import webbrowser
 
     from tacit.commands import serve as serving
-    from tacit.commands.serve_models import find
+    from tacit.commands.serve_models import find, require
     from tacit.keyboard import blocked
     from tacit.progress import reading
 
     words = blocked.read(block) if block else frozenset()
+    start_jax()
+    require(run)  # a missing file is told whatever else uses the port
     with serving.server({}, host, port):
         pass  # a port in use is told before models are made
-    start_jax()
     with reading() as watch:
         models, problems = find(run, data, watch, others=not serving.loopback(host))
     with serving.server(serving.site(models, words, problems), host, port) as server:

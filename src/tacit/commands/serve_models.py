@@ -51,23 +51,33 @@ class Made(NamedTuple):
     own: bool = False  # whether it holds what people wrote: not for others
 
 
+def require(path: Path) -> None:
+    """Refuse what is neither a compact file nor a run directory. Nothing is made, so it is quick."""
+    if not load.is_model_file(path):
+        from tacit import runs  # which loads JAX: a file needs none
+
+        runs.read_config(path)  # says so if it is no run
+    elif load.is_compact(path):
+        compact.open(path)  # says so if it is damaged
+    else:
+        what = "an 8-bit network" if is_network8(path) else "no compact n-gram file"
+        raise TacitError(
+            f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
+        )
+
+
 def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bool = False) -> Found:
     """The models of a run directory, the federated one first; of a compact file, itself.
 
     `others`: whether they are shown to other people, too.
     """
+    require(path)
     if load.is_model_file(path):
-        if not load.is_compact(path):
-            what = "an 8-bit network" if is_network8(path) else "no compact n-gram file"
-            raise TacitError(
-                f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
-            )
         facts = compact.open(path).facts
         return Found([Shown("file", str(facts.get("name") or path.stem), path.name, path.read_bytes())], [])
-    from tacit import runs  # which loads JAX: a file needs none
+    from tacit import runs
     from tacit.commands import serve_makers
 
-    runs.read_config(path)  # says so if it is no run
     folder, network = path / "keyboard", path / runs.BEST
     small, distilled, problems = path / "ngram" / "model.tacit", _distilled(path), list[str]()
     if small.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
