@@ -276,7 +276,7 @@ def test_jax_is_not_needed(tmp_path: Path, asked: str) -> None:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
     )
     here = network8_suggest.next_words(network8.open(path), ["to", "be"])
     assert done.returncode == 0, done.stderr
