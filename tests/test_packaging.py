@@ -22,7 +22,9 @@ FOR_DEVELOPERS = {"dev", "judges", "docs"}
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's content, built from a copy of what a build reads: nothing is left in the repository."""
-    pytest.importorskip("setuptools", "77", reason="the wheel is built with setuptools 77 or newer: make test")
+    pytest.importorskip(
+        "setuptools", "77", reason="the wheel is built with setuptools 77 or newer: make test"
+    )
     copy, out = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("wheel")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(name, copy)
@@ -60,7 +62,12 @@ def test_the_wheel_runs_alone(unpacked: Path, tmp_path: Path) -> None:
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -92,7 +99,9 @@ def test_what_make_installs_is_pinned() -> None:
     """Every library that pyproject.toml names has one version in constraints.txt, but for what is said there."""
     lines = Path("constraints.txt").read_text("utf-8").splitlines()
     pinned = {line.partition("==")[0].lower() for line in lines if not line.startswith("#")}
-    wanted = PROJECT["project"]["dependencies"] + [r for n in set(EXTRAS) - FOR_SOME_MACHINES for r in EXTRAS[n]]
+    wanted = PROJECT["project"]["dependencies"] + [
+        r for n in set(EXTRAS) - FOR_SOME_MACHINES for r in EXTRAS[n]
+    ]
     names = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in wanted} - {"tacit", "flwr"}
     assert names <= pinned, names - pinned
 

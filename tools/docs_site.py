@@ -60,7 +60,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if path is None:
             return match[0]
         target = site_path(path) or (f"{COPIES}/{path}" if (ROOT / path).is_file() else None)
-        return match[0] if target is None else posixpath.relpath(target, posixpath.dirname(here) or ".") + anchor
+        return (
+            match[0] if target is None else posixpath.relpath(target, posixpath.dirname(here) or ".") + anchor
+        )
 
     def outside_code(line: str) -> str:
         return LINK.sub(moved, WHOLE.sub(unlinked, line))
