@@ -116,3 +116,14 @@ def test_the_workflow_asks_for_what_there_is() -> None:
     classifiers = PROJECT["project"]["classifiers"]
     assert versions == [c.rsplit(" ", 1)[1] for c in classifiers if re.search(r":: 3\.\d+$", c)]
     assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
+
+
+def test_what_is_said_to_be_slow_is_there() -> None:
+    """A name in slow.txt that no test has any more would let a new test of that name be left out."""
+    files = {path.name: path.read_text("utf-8") for path in Path("tests").rglob("test_*.py")}
+    names = {name for text in files.values() for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    listed = [
+        line for line in Path("tests/slow.txt").read_text("utf-8").splitlines() if not line.startswith("#")
+    ]
+    assert [line for line in listed if line not in names and line not in files] == []
+    assert listed == sorted(set(listed))
