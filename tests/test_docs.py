@@ -46,10 +46,11 @@ def test_settings_on_the_pages_exist():
 
 
 def anchors(page: Path) -> set[str]:
-    """The places of a page that a link can name, as GitHub makes them of headings."""
+    """The places of a page that a link can name: those it marks, and those that GitHub makes of headings."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     headings = [h.replace("`", "") for h in re.findall(r"^#+ (.*)", text, re.MULTILINE)]
-    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+    made = {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
 
 
 def test_links_on_the_pages_lead_somewhere():

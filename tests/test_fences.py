@@ -173,7 +173,8 @@ def test_no_reason_is_left_over() -> None:
     assert [first for first in SHOWN if not any(f.code.startswith(first) for f in FENCES)] == []
     assert [part for part in SAVED if not any(part in f.code for f in FENCES)] == []
     assert set(BEFORE) | set(NAMES) <= {page.name for page in PAGES}
-    used = {kind(cut(line)[1]) for line in COMMANDS if reason(line) is None and cut(line)[1]}
+    lines = [*COMMANDS, *(line for lines in BEFORE.values() for line in lines)]
+    used = {kind(cut(line)[1]) for line in lines if reason(line) is None and cut(line)[1]}
     assert set(SMALL) - used == {"demo"}  # which `make demo` is
 
 
