@@ -12,6 +12,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ LANGUAGES = {"", "sh", "python", "toml"}
 PEOPLE = ("typists.users=12", "typists.messages=24", "typists.quantity_skew=0")
 ONE_ROUND = ("training.rounds=1", "central.steps=2")
 SMALL: dict[str, list[str]] = {  # what makes a command one of seconds; later options count
-    "train nus-sms text.pieces=4000": sets(*TINY, *ONE_ROUND, "text.pieces=40", "text.vocabulary=0"),
+    "train nus-sms text.pieces=4000": sets(*TINY, *ONE_ROUND, "text.pieces=40"),
     "train text.pieces=4000": sets(*TINY, *PEOPLE, *ONE_ROUND, "text.pieces=60", "text.vocabulary=0"),
     "train": sets(*TINY, *PEOPLE, *ONE_ROUND),
     "demo": sets(*TINY, *PEOPLE, *ONE_ROUND),
@@ -282,8 +283,8 @@ def test_the_page_does_what_it_says(
     for fence in mine:
         visitor.save(fence)
         if fence.language == "python":
-            if "import kenlm" in fence.code:
-                pytest.importorskip("kenlm")
+            if "import kenlm" in fence.code and not find_spec("kenlm"):
+                continue  # the rest of the page does not need it
             exec(compiled_fence(fence), names)
         elif fence.language in ("", "sh") and not fence.shown:
             for line in fence.lines():
