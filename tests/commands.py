@@ -145,7 +145,7 @@ class Processes:
 
     def __call__(self, *arguments: object) -> Result:
         started = self.start(*arguments)
-        out, err = started.communicate(timeout=120)
+        out, err = started.communicate(timeout=600)
         return Result(started.returncode, out, err)
 
 

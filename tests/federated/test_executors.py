@@ -215,6 +215,17 @@ def test_memory_is_what_was_given_or_a_third_of_the_device(monkeypatch):
     assert memory_mb(0) == 2048
 
 
+def test_the_judge_draws_beta_noise_by_code_of_its_own(judged, monkeypatch):
+    """An error in the draw of the fast programs must not be the judge's error, too."""
+    monkeypatch.setattr(trees, "noise", lambda key, a: trees.zeros_like(a))
+    rule = all_rules()
+    train = slow_training(worlds.LOSS, CLIENT, rule, 0.05)
+    message, report = train(worlds.START, cohort(), jnp.float32(CLIENT.lr), KEY)
+    for a, b in zip(jax.tree.leaves(report), jax.tree.leaves(judged[1]), strict=True):
+        np.testing.assert_array_equal(a, b)
+    same(rule.combine(worlds.START, message), judged[0], rtol=0, atol=0)
+
+
 def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     """Paper 2, equation 11: what the client sends is θ_k + β N(0, 1); norms are of the noisy update."""
     beta = 0.2

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hands import PATIENCE
 from page_site import Small, Visit, chromium, kneser_ney, running
 
 from tacit.page import server
@@ -41,7 +42,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("Playwright is not installed: pip install -e '.[dev]'")
     path = chromium()
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=PATIENCE)
         yield found
         found.close()
 
@@ -55,7 +56,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
         options = {"viewport": {"width": 1100, "height": 900}, "reduced_motion": "reduce", **options}
         context = browser.new_context(**options)
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         seen = Visit(page, [], [])
         page.on("request", lambda request: seen.requests.append(request.url))

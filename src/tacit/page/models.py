@@ -66,7 +66,9 @@ def check_path(path: Path) -> None:
         from tacit import runs  # loads JAX, which a file does not need
 
         runs.read_config(path)
-    elif kind != "compact":
+    elif kind == "compact":
+        reader.open(path)  # refuses a damaged file
+    else:
         what = "an 8-bit network" if kind == "network8" else "no compact n-gram file"
         raise TacitError(
             f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
