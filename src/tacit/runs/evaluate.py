@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.base.progress import Progress, no_progress
-from tacit.federated.evaluation import scorer
 from tacit.runs.data import prepare
 from tacit.scoring.scores import summary
 from tacit.text.catalogue import resolve, same_corpus
@@ -25,15 +24,15 @@ def evaluate_run(
     The held-out part is the people excluded from training, or the corpus's own test split; `seen` adds later text of
     the people trained on.
     """
-    config, spelling, score = run.config, run.spelling, scorer(run.model, run.spelling)
+    config, spelling = run.config, run.spelling
     if corpus is not None and not same_corpus(corpus, config.text.corpus, data):
         by_people = corpus == "typists" or is_messages(resolve(corpus, data))  # which have no protocol
         other = config.text.of(corpus, "plain" if by_people else config.text.protocol)
         text = whole_corpus(other, config.typists, run.encoder, data, progress)
-        return {"text": corpus, **summary(score(run.params, text), text, spelling)}
+        return {"text": corpus, **summary(run.score(text), text, spelling)}
     ready = prepare(config, run.encoder, data, progress)
-    test = summary(score(run.params, ready.test), ready.test, spelling)
+    test = summary(run.score(ready.test), ready.test, spelling)
     figures = {"text": f"{config.text.corpus}, held out", **test}
     if ready.seen is not None:
-        figures["seen"] = summary(score(run.params, ready.seen), ready.seen, spelling)
+        figures["seen"] = summary(run.score(ready.seen), ready.seen, spelling)
     return figures

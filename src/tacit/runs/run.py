@@ -14,12 +14,15 @@ import jax.numpy as jnp
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
 from tacit.base.table import Table, from_rows
+from tacit.federated.evaluation import Scorer, scorer
 from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
 from tacit.runs.config import Config
 from tacit.runs.data import prepare
 from tacit.runs.directory import METRICS, read_best, read_config, read_words
 from tacit.runs.evaluate import evaluate_run
+from tacit.scoring.scores import Scores
+from tacit.text.packed import Packed
 from tacit.text.pieces import Spelling
 from tacit.text.prepare import Prepared
 from tacit.text.vocabulary import Vocabulary
@@ -165,6 +168,18 @@ class Run:
             return prepare(self.config, self.encoder, data)
         text = replace(self.config.text, pieces=0, inventory="")
         return prepare(replace(self.config, text=text), words, data)
+
+    def score(self, text: Packed) -> Scores:
+        """Scores every sentence of a text that `run.encoder` encoded.
+
+        Example:
+            run.score(run.prepare().valid).nll.sum()
+        """
+        return self._scorer(self.params, text)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return scorer(self.model, self.spelling)
 
     def evaluate(self, corpus: str | Path | None = None, data: str | Path | None = None) -> dict[str, Any]:
         """Scores the best model on the run's held-out part, or on all of another corpus.

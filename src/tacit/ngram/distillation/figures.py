@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import runs
-from tacit.federated.evaluation import scorer
 from tacit.lm.protocol import suggest
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import reader
@@ -63,7 +62,7 @@ def measure(
         [words.index.get(w, UNK) if i > UNK else i for i, w in enumerate(distilled.vocabulary.words)]
     )
     in_file = replace(text, tokens=places[text.tokens].astype(np.int32))
-    scores = scorer(run.model, run.spelling)(run.params, held_out.network)
+    scores = run.score(held_out.network)
     models = {
         "network": summary(scores, held_out.network, run.spelling),
         "n-gram": summary(score(distilled.model, text), text),
