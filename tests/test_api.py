@@ -21,7 +21,6 @@ from commands import TINY, Commands, Trained, lasting, lines, stub, tree, write_
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.table import Table
-from tacit.federated import plugins
 from tacit.runs import callbacks
 from tacit.text.corpus import SplitCorpus
 from tacit.text.overview import CorpusView
@@ -29,10 +28,6 @@ from tacit.text.overview import CorpusView
 PAGE = Path("docs/api.md").read_text("utf-8")
 SMALL = dict(assignment.split("=") for assignment in TINY)
 SMALL = {key: int(value) for key, value in SMALL.items()}
-
-after_merge = pytest.mark.skipif(
-    not hasattr(plugins, "register_rule"), reason="needs register_rule of the branch fed: remove this mark"
-)
 
 
 @pytest.fixture
@@ -131,7 +126,6 @@ def test_signatures_on_the_page_are_those_of_the_code(name: str) -> None:
     assert f"({text[1]})" == str(bare).replace("'", '"')
 
 
-@after_merge
 def test_the_python_of_the_page_runs(corpus: Path) -> None:
     names: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
@@ -217,7 +211,6 @@ def test_bad_arguments_are_one_line(corpus: Path, arguments: dict[str, Any], mes
     assert not Path("run").exists()
 
 
-@after_merge
 def test_train_takes_a_rule_and_an_optimiser_as_objects(corpus: Path) -> None:
     """A mean written here is the built-in mean, and plain SGD of optax is the built-in server optimiser."""
     import jax

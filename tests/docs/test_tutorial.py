@@ -13,14 +13,8 @@ from typing import Any
 import pytest
 
 import tacit
-from tacit.federated import plugins
 
 TUTORIAL = Path("docs/tutorial.ipynb")
-
-after_merge = pytest.mark.skipif(
-    not hasattr(plugins, "register_rule"),
-    reason="needs lm.open, and register_rule of the branch fed: remove this mark",
-)
 
 
 def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,7 +35,6 @@ def test_the_stored_outputs_are_whole_and_small() -> None:
     assert not any(str(Path.home()) in "".join(cell["source"]) for cell in cells)
 
 
-@after_merge
 def test_the_tutorial_runs(tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

@@ -1,11 +1,7 @@
-"""`tacit.open` from the front door: what docs/api.md says of a model, and no JAX for a file.
-
-To be run after the merge of `tacit.lm.open`: then remove the guard.
-"""
+"""`tacit.open` from the front door: what docs/api.md says of a model, and no JAX for a file."""
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import re
@@ -14,14 +10,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import tacit
 from commands import Commands, Trained, write_corpus
-
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("tacit.lm.open") is None, reason="lm.open is not merged"
-)
 
 PAGE = Path("docs/api.md").read_text("utf-8")
 NOT_ON_THE_PAGE = {"source", "bulk", "score", "case", "runtime"}  # what evaluations and reports use
