@@ -1,10 +1,10 @@
-"""How uneven FedAtt's attention is: each layer's weights of the clients of a first round.
+"""Measures how uneven FedAtt's attention is: each layer's weights of the clients of a first round.
 
     python benchmarks/attention.py [--corpus ptb] [--clients 6] [--data DIR]
 
-The protocol of papers 1 and 2 (100 clients with sentences at random, E 5, B 10, a tied GRU of 300 units), the rate of
-`tacit reproduce table-2`. Clients are trained one after another and their updates measured by spectral norms in
-numpy; a client's weight is the softmax of these over the clients. Even weights would be 1/clients.
+The protocol is that of papers 1 and 2 (100 clients with sentences assigned at random, E 5, B 10, a tied GRU of 300
+units), with the rate of `tacit reproduce table-2`. Clients are trained one after another and the spectral norms of
+their updates computed in numpy; a client's weight is the softmax of these norms. Uniform weights would be 1/clients.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS = {"ptb": "PTB, FedAtt, C 0.1", "wikitext-2": "WikiText-2, FedAtt, C 0.1"}
 
 
 def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, float]]:
-    """The spectral norm of each layer's update, and the length of all of it, client by client."""
+    """Returns the spectral norm of each layer's update and the norm of the whole update, for each client."""
     settings = {**find("table-2").row(ROWS[corpus]).settings, "model.precision": "float32"}
     config = config_of(settings, 0, Place(data, Path()))
     ready = prepare(config.text, config.partition, config.typists, config.seed, None, data)

@@ -1,10 +1,10 @@
-"""What five models are worth to people who type: paper 5's n-gram, server and federated network, and what phones load.
+"""Computes the keyboard measures of five models: n-gram, server and federated network (paper 5), and files for phones.
 
     python benchmarks/keyboard_measures.py RUN CENTRAL > keyboard.json
     python tools/measured_keyboard.py add-measures keyboard.json
 
-RUN is a federated run, as `make demo` leaves it, with its n-gram; CENTRAL the same network trained on the pooled text.
-The Kneser-Ney 5-gram of the pooled text is made here. All are measured on RUN's held-out people.
+RUN is a federated run from `make demo` with its n-gram; CENTRAL is the same network trained on the pooled text. The
+benchmark fits the Kneser-Ney 5-gram of the pooled text. All models are measured on RUN's held-out people.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT = ("people", "messages", "words", "characters", "keys", "tapped", "glided",
 
 
 def kept(found: dict[str, Any]) -> dict[str, Any]:
-    """Figures, without whose they are."""
+    """Returns the figures without people's names."""
     numbers = {k: round(found[k], 5) for k in found["ci95"]}
     halves = {k: round(v, 5) for k, v in found["ci95"].items()}
     spread = {k: {q: round(v, 4) for q, v in some.items()} for k, some in found["by_person"].items()}

@@ -1,17 +1,17 @@
-"""Where an n-gram model made of a network falls behind Kneser-Ney on the collected text, step by step.
+"""Measures, step by step, where a distilled n-gram model loses accuracy against Kneser-Ney on the collected text.
 
-Between the two lie three differences, and each is measured with the others left as they are:
+The two differ in three ways. Each step changes one of them:
 
-    Kneser-Ney        n-grams that people typed, weights from what they typed next
-    the network's     the same n-grams, weights from what the network expects after the people's own words
-    drawn sentences   the same n-grams, weights from what it expects in sentences that it draws
-    A_r               n-grams of the supplement and of drawn sentences
+    Kneser-Ney          typed n-grams, weights from typed text
+    network             the same n-grams, weights from the network on typed text
+    sampled sentences   the same n-grams, weights from the network on sampled sentences
+    A_r                 n-grams of the supplement and of sampled sentences
 
 The first three need the clients' text in one place: a simulation has it, a server does not.
 
     python benchmarks/lost.py RUN [--supplement NAME] [--sentences 20000] [--max-ngrams 100000] [--out lost.json]
 
-`python tools/measured.py add-lost NAME lost.json` puts what `--out` holds into docs/ngram.md.
+`python tools/measured.py add-lost NAME lost.json` adds the output to docs/ngram.md.
 """
 
 from __future__ import annotations

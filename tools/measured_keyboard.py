@@ -1,11 +1,11 @@
-"""Put what was measured of typing into the keyboard's pages, from benchmarks/results/keyboard.json.
+"""Fills the tables of the keyboard's pages from benchmarks/results/keyboard.json.
 
 python tools/measured_keyboard.py add-measures keyboard.json     # of benchmarks/keyboard_measures.py
 python tools/measured_keyboard.py add-network8 network8.jsonl    # of benchmarks/network8.py
 python tools/measured_keyboard.py add-decoding decoding.json     # of benchmarks/decoding.py
-python tools/measured_keyboard.py                                # the pages, with nothing new
+python tools/measured_keyboard.py                                # only rewrites the pages
 
-To be added on the machine that was measured: its name is put down, and the day.
+Add results on the machine that was measured: its name and the date are recorded.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ PUBLISHED = {
     "10": ("2.13 ± 0.03", "2.36 ± 0.03", "2.35 ± 0.03"),
 }
 ABOUT = {
-    "7, top-1": ("top-1 recall", "logs on a server", "held-out people, made", "top1"),
-    "7, top-3": ("top-3 recall", "logs on a server", "held-out people, made", "top3"),
-    "8": ("top-1 recall", "caches of clients", "later messages of people trained on, made", ""),
+    "7, top-1": ("top-1 recall", "logs on a server", "held-out people, synthetic", "top1"),
+    "7, top-3": ("top-3 recall", "logs on a server", "held-out people, synthetic", "top3"),
+    "8": ("top-1 recall", "caches of clients", "later messages of people trained on, synthetic", ""),
     "9, top-1": ("impression recall, top-1", "live", "**simulated**, not comparable", "impression_top1"),
     "9, top-3": ("impression recall, top-3", "live", "**simulated**, not comparable", "impression_top3"),
     "10": ("click-through rate", "live", "**simulated**, not comparable", "click_through"),
@@ -52,7 +52,7 @@ MODELS = {
     "server": "network, pooled text",
     "federated": "network, federated",
     "federated, 8 bits": "the same in 8 bits",
-    "federated, 3-gram": "3-gram made of it",
+    "federated, 3-gram": "3-gram distilled from it",
 }
 
 
@@ -61,7 +61,7 @@ def _percent(value: float, half: float) -> str:
 
 
 def tables_of_paper_5(found: Entry) -> str:
-    """Published and measured side by side."""
+    """Returns the table of published and measured figures."""
     header = ["Table", "measure, %", "published on"]
     rows = [[*header, *(f"{r}, published" for r in ROWS), "ours on", *(f"{r}, ours" for r in ROWS)]]
     for key, (name, theirs, ours, metric) in ABOUT.items():
@@ -75,7 +75,7 @@ def tables_of_paper_5(found: Entry) -> str:
 
 
 def measures(found: Entry) -> str:
-    """The models by what they are worth to a typist."""
+    """Returns the table of keyboard measures of the models."""
     some = found["models"]
     rows = [["", *(MODELS[name] for name in some)]]
     for metric, label in MEASURES.items():
@@ -102,7 +102,7 @@ def measures(found: Entry) -> str:
 
 
 def network8(found: Entry) -> str:
-    """Rounding to 8 bits."""
+    """Returns the table of 8-bit networks."""
     rows = [["network", "parameters", "words", "bytes", "top-1, %", "top-1 in 8 bits, %", "lost, relative"]]
     rows[0] += ["a word further, ms, p50 / p99", "a context of 30 words, ms", "opening, ms"]
     for n in found["networks"]:
@@ -121,7 +121,7 @@ def _when(found: Entry) -> str:
 
 
 def decoding(found: Entry) -> str:
-    """Wrong words by level of noise."""
+    """Returns the table of error rates by level of noise."""
     rows = [["model", "level", "taps, keys alone", "taps, with the model", "glides, keys alone"]]
     rows[0].append("glides, with the model")
     shown = ""
@@ -135,7 +135,7 @@ def decoding(found: Entry) -> str:
 
 
 def pages(folder: Path = RESULTS) -> dict[str, str]:
-    """The pages as they should be."""
+    """Returns the pages with their tables filled."""
     found = read(FILE, folder)
     made = (
         ("docs/keyboard-measures.md", "paper-5", tables_of_paper_5, "measures"),
@@ -151,7 +151,7 @@ def pages(folder: Path = RESULTS) -> dict[str, str]:
 
 
 def put(section: str, entry: Entry, folder: Path = RESULTS) -> None:
-    """What was measured, in the place of what was there."""
+    """Replaces the results of one benchmark."""
     found = read(FILE, folder) if (folder / FILE).is_file() else {}
     store(FILE, {**found, section: {"machine": machine(), "date": today(), **entry}}, folder)
 

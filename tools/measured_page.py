@@ -1,10 +1,10 @@
-"""Put what was measured of the keyboard page into docs/page.md, from benchmarks/results/page.json.
+"""Fills the table of docs/page.md from benchmarks/results/page.json.
 
 python benchmarks/page.py runs/demo > page.json
 python tools/measured_page.py add page.json ["what else the machine was doing"]
-python tools/measured_page.py                 # the page, with nothing new
+python tools/measured_page.py                 # only rewrites the page
 
-To be added on the machine that was measured: its name is put down, and the day.
+Add results on the machine that was measured: its name and the date are recorded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAGE, FILE = "docs/page.md", "page.json"
 
 
 def block(found: dict[str, Any]) -> str:
-    """The table of one measurement."""
+    """Returns the table of one measurement."""
     handled, painted, first = found["handled_ms"], found["painted_ms"], found["first_usable_ms"]
     models = found["model_bytes"]
     rows = [
@@ -47,7 +47,7 @@ def block(found: dict[str, Any]) -> str:
 
 
 def page(folder: Path = RESULTS) -> str:
-    """docs/page.md as it should be."""
+    """Returns docs/page.md with its table filled."""
     return filled(Path(PAGE).read_text("utf-8"), {"page": block(read(FILE, folder))})
 
 
