@@ -274,9 +274,10 @@ FOREIGN = save({"embedding": np.zeros((3, 4), np.float32)}, {"format": "pt"})
 EVERY = (RESUME, EVALUATE, PREDICT, COMPARE)
 DAMAGE = [
     ("config.toml", b"[client", "TOML", EVERY),
-    ("config.toml", b"[client]\nepoch = 3\n", "client.epoch", EVERY),
+    ("config.toml", b"format = 2\n[client]\nepoch = 3\n", "client.epoch", EVERY),
     ("config.toml", b'name = "\xff"', "config.toml", EVERY),
-    ("config.toml", b"", "", (EVALUATE, PREDICT, RESUME)),
+    ("config.toml", b"", "made by an earlier Tacit", EVERY),
+    ("config.toml", b"format = 3\n", "of a later Tacit", EVERY),
     ("vocabulary.txt", b"", "line 1", (RESUME, EVALUATE, PREDICT)),
     ("vocabulary.txt", b"# tacit vocabulary 1, 20 words\n<s>\n", "ends early", (RESUME, EVALUATE, PREDICT)),
     ("vocabulary.txt", b"\xff\xfe", "UTF-8", (RESUME, EVALUATE, PREDICT)),
@@ -340,4 +341,4 @@ def test_an_empty_directory_or_a_file_is_no_run(tmp_path: Path, tacit: Commands)
         )
     tacit(*using(COMPARE, tmp_path / "file", tmp_path)).refused("file", "not a run directory", "tacit train")
     tacit(*using(EVALUATE, tmp_path / "file", tmp_path)).refused("file", "no held-out text", "--corpus")
-    tacit(*using(PREDICT, tmp_path / "file", tmp_path)).refused("file", "no ARPA file")
+    tacit(*using(PREDICT, tmp_path / "file", tmp_path)).refused("file", "not an ARPA file")

@@ -34,7 +34,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base.errors import TacitError, nearest
-from tacit.federated import plugins as parts
+from tacit.federated import plugins
+from tacit.federated.code_hash import short_hash
 
 Settings = Mapping[str, Any]
 
@@ -208,8 +209,8 @@ def _custom(path: Path) -> Entry:
 def _hash_of_files(settings: Settings) -> str:
     """Returns hashes of the preset's file and of custom rules, so that a row is measured again if they change."""
     preset = Path(str(settings.get("preset", "")))
-    files = [*([preset] if preset.suffix == ".toml" else []), *parts.files()]
-    return " ".join(parts.mark(file.read_bytes()) for file in files if file.is_file())
+    own = [short_hash(preset.read_bytes())] if preset.suffix == ".toml" and preset.is_file() else []
+    return " ".join([*own, *plugins.code_hashes()])
 
 
 def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> Entry:
@@ -260,8 +261,8 @@ def _quick(table: Mapping[str, Any]) -> Settings:
 def _flat(settings: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     """Returns settings by their dotted keys, whether or not the keys are quoted in the file.
 
-    >>> _flat({"server.lr": 1, "server": {"own": {"decay": 0.1}}})
-    {'server.lr': 1, 'server.own.decay': 0.1}
+    >>> _flat({"server.lr": 1, "server": {"decay": 0.1}})
+    {'server.lr': 1, 'server.decay': 0.1}
     """
     flat: dict[str, Any] = {}
     for key, value in settings.items():

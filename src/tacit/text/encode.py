@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.text.corpus import Corpus
 from tacit.text.flat import cells, ends, parts
 from tacit.text.packed import Packed
@@ -75,7 +75,11 @@ def splitter(lower: bool, pretokenized: bool) -> Callable[[str], list[str]]:
 
 
 def numbered(
-    population: Population, people: np.ndarray, sizes: np.ndarray, lower: bool, watch: Watch = nobody
+    population: Population,
+    people: np.ndarray,
+    sizes: np.ndarray,
+    lower: bool,
+    progress: Progress = no_progress,
 ) -> Numbered:
     """The messages of these people, in this order; `sizes` [people] says how many each of them has.
 
@@ -100,7 +104,7 @@ def numbered(
         lengths.append(some.lengths)
         about.append(topics.of(some.topics)[some.about])
         done += len(some.lengths)
-        watch("splitting into words", done / max(1, total))
+        progress("splitting into words", done / max(1, total))
     return Numbered(
         list(types),
         np.frombuffer(spill.look(), np.int32),
@@ -111,9 +115,9 @@ def numbered(
     )
 
 
-def everybody(population: Population, lower: bool, watch: Watch = nobody) -> Numbered:
+def everybody(population: Population, lower: bool, progress: Progress = no_progress) -> Numbered:
     """All messages of a population."""
-    return numbered(population, np.arange(len(population)), population.sizes(), lower, watch)
+    return numbered(population, np.arange(len(population)), population.sizes(), lower, progress)
 
 
 def cut(

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tacit.base.errors import TacitError
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import generator, stream
 from tacit.base.settings import number
 from tacit.text import catalogue, corpus, held_out, partition, vocabulary
@@ -97,7 +97,7 @@ def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], lis
 
 
 def read_population(
-    config: TextConfig, typists: TypistsConfig, data: Path | None = None, watch: Watch = nobody
+    config: TextConfig, typists: TypistsConfig, data: Path | None = None, progress: Progress = no_progress
 ) -> Population | corpus.SplitCorpus:
     """The corpus that `text.corpus` names: the built-in typists, a known corpus, or a path."""
     if config.corpus == "typists":
@@ -106,7 +106,7 @@ def read_population(
                 "text.protocol = 'fedatt' is for text in files; the built-in typists take 'plain'"
             )
         return Typists(typists)
-    found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, watch)
+    found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, progress)
     aside = catalogue.aside(config.corpus)
     found = found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
     if config.fingerprint and config.fingerprint != corpus.fingerprint(found):
@@ -122,13 +122,13 @@ def whole_corpus(
     typists: TypistsConfig,
     words: Vocabulary | Spelling,
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
 ) -> Packed:
     """Every part of a corpus, for scoring a model on text it was not trained from."""
-    source = read_population(config, typists, data, watch)
+    source = read_population(config, typists, data, progress)
     found = []
     for part in source if isinstance(source, corpus.SplitCorpus) else [source]:
-        said = everybody(part, config.case == "lower", watch)
+        said = everybody(part, config.case == "lower", progress)
         found.append(packed(said, of_people(said, np.arange(len(part)), _scored(config)), words))
     text = found[0] if len(found) == 1 else join(found)
     if len(text.offsets) < 2:
@@ -143,7 +143,7 @@ def prepare(
     seed: int,
     words: Vocabulary | Spelling | None = None,
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
 ) -> Prepared:
     """Read, split, build the vocabulary (unless one is given) and pack.
 
@@ -152,20 +152,20 @@ def prepare(
     >>> len(ready.vocabulary), len(ready.clients)
     (200, 16)
     """
-    source = read_population(config, typists, data, watch)
+    source = read_population(config, typists, data, progress)
     mark = ""  # of typists: they are made as the configuration says
     if isinstance(source, corpus.Corpus | corpus.SplitCorpus):
         mark = corpus.fingerprint(source)
     lower = config.case == "lower"
     if isinstance(source, corpus.SplitCorpus):
-        texts = [everybody(part, lower, watch) for part in source]
+        texts = [everybody(part, lower, progress) for part in source]
         parts = [_Part(text, np.arange(len(text.offsets) - 1)) for text in texts]
         ready = _prepare_split(parts, config, split, seed, words)
     elif len(source) == 1:
-        parts = _split_sentences(everybody(source, lower, watch), config, seed)
+        parts = _split_sentences(everybody(source, lower, progress), config, seed)
         ready = _prepare_split(parts, config, split, seed, words)
     else:
-        ready = _prepare_people(source, config, split, seed, words, watch)
+        ready = _prepare_people(source, config, split, seed, words, progress)
     if ready.seen is not None and len(ready.seen.offsets) < 2:  # held_out_text = 0, or one message each
         ready = ready._replace(seen=None)
     return ready._replace(fingerprint=mark)
@@ -213,7 +213,7 @@ def _prepare_people(
     split: PartitionConfig,
     seed: int,
     words: Vocabulary | Spelling | None,
-    watch: Watch,
+    progress: Progress,
 ) -> Prepared:
     sizes, lower = population.sizes(), config.case == "lower"
     train, valid, test = held_out.people(population, config.held_out_users, seed, config.corpus)
@@ -225,7 +225,7 @@ def _prepare_people(
         _refuse_lazy(config, split)
         read = train[: _LAZY_VOCABULARY if words is None and not config.words else 0]
     who = np.concatenate([read, valid, test])
-    text = numbered(population, who, sizes[who], lower, watch)
+    text = numbered(population, who, sizes[who], lower, progress)
     first, count, names = text.owners[: len(read)], kept[read], text.names[: len(read)]
     earlier = cut(text, cells(first, count), count, names, config.max_words)
     if words is None:

@@ -41,7 +41,7 @@ from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
 from tacit.ngram.automaton import Automaton, from_trie
-from tacit.ngram.formats.arpa_text import ArpaSection, parse
+from tacit.ngram.formats.arpa_text import ArpaLevel, parse
 from tacit.ngram.grams import grams, words
 from tacit.ngram.trie import Trie, find
 from tacit.text.vocabulary import Vocabulary
@@ -123,7 +123,7 @@ class _Sorted(NamedTuple):
 
 
 def _sort(
-    path: Path, levels: list[ArpaSection], tables: list[_Sorted], n: int, vocabulary: Vocabulary
+    path: Path, levels: list[ArpaLevel], tables: list[_Sorted], n: int, vocabulary: Vocabulary
 ) -> _Sorted:
     """Sorts level n by its keys, given those of the levels below."""
     v, level = len(vocabulary), levels[n - 1]
@@ -143,7 +143,7 @@ def _sort(
     keys = history * v + level.words[:, -1]
     by = np.argsort(keys, kind="stable")
     keys = keys[by]
-    levels[n - 1] = level = ArpaSection(level.words[by], level.p[by], level.backoff[by], level.lines[by])
+    levels[n - 1] = level = ArpaLevel(level.words[by], level.p[by], level.backoff[by], level.lines[by])
     twice = np.flatnonzero(np.diff(keys) == 0)
     if len(twice):
         gram, line = _spell(vocabulary, level.words[twice[0]]), level.lines[twice[0] + 1]
@@ -151,10 +151,10 @@ def _sort(
     return _Sorted(keys, rows(level.words[:, 1:]))
 
 
-def _with(level: ArpaSection, missing: Ints) -> ArpaSection:
+def _with(level: ArpaLevel, missing: Ints) -> ArpaLevel:
     """Returns a level with n-grams added, [missing, n], whose probability is still NaN."""
     count = len(missing)
-    return ArpaSection(
+    return ArpaLevel(
         np.concatenate([level.words, missing]),
         np.concatenate([level.p, np.full(count, np.nan)]),
         np.concatenate([level.backoff, np.zeros(count)]),

@@ -27,7 +27,7 @@ Lines = Iterator[bytes]
 
 
 @dataclass
-class ArpaSection:
+class ArpaLevel:
     """The n-grams of one order in the order of the file; unigrams by id."""
 
     words: Ints  # [grams, n]
@@ -51,7 +51,7 @@ class _Ids(dict[bytes, int]):
         return -1
 
 
-def parse(path: Path) -> tuple[Vocabulary, list[ArpaSection]]:
+def parse(path: Path) -> tuple[Vocabulary, list[ArpaLevel]]:
     """Returns the vocabulary (the three specials, then the words in the order of the file) and every section's rows."""
     try:
         with path.open("rb") as file:
@@ -60,7 +60,7 @@ def parse(path: Path) -> tuple[Vocabulary, list[ArpaSection]]:
         raise TacitError(f"{path}: cannot read this ARPA file ({error.strerror})") from None
 
 
-def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaSection]]:
+def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaLevel]]:
     number, line = _next(path, lines, 0, "\\data\\")
     while line != b"\\data\\":  # some toolkits write comments before it
         number, line = _next(path, lines, number, "\\data\\")
@@ -73,7 +73,7 @@ def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaSection]]:
         number, line = _next(path, lines, number, "\\1-grams:")
     if match or not counts:
         raise TacitError(f"{path}, line {number}: expected 'ngram {len(counts) + 1}=…', found {_show(line)}")
-    vocabulary, ids, levels = Vocabulary(SPECIALS), _Ids(), list[ArpaSection]()
+    vocabulary, ids, levels = Vocabulary(SPECIALS), _Ids(), list[ArpaLevel]()
     for n, count in enumerate(counts, start=1):
         if line != b"\\%d-grams:" % n:
             more = f"; more than the {counts[n - 2]} {n - 1}-grams announced?" if n > 1 else ""
@@ -83,7 +83,7 @@ def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaSection]]:
             ids = _Ids({word.encode(): i for i, word in enumerate(vocabulary.words)})
             ids.setdefault(b"<UNK>", UNK)
         else:
-            level = _section(path, lines, number, n, count, ids)
+            level = _level(path, lines, number, n, count, ids)
         levels.append(level)
         expected = f"\\{n + 1}-grams:" if n < len(counts) else "\\end\\"
         number, line = _next(path, lines, number + count, expected)
@@ -151,7 +151,7 @@ def _float(text: bytes) -> float:
         return np.nan
 
 
-def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabulary, ArpaSection]:
+def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabulary, ArpaLevel]:
     """Returns the words and their rows by id, including `<s>` and a missing `<unk>`."""
     given: dict[str, tuple[float, float, int]] = {}
     for rows in _rows(path, lines, number, 1, count):
@@ -179,10 +179,10 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
     spelt = (*SPECIALS, *(word for word in given if word not in SPECIALS))
     table = np.array([given[word] for word in spelt])  # [words, 3]
     ids = np.arange(len(spelt))[:, None]
-    return Vocabulary(spelt), ArpaSection(ids, table[:, 0], table[:, 1], table[:, 2].astype(np.int64))
+    return Vocabulary(spelt), ArpaLevel(ids, table[:, 0], table[:, 1], table[:, 2].astype(np.int64))
 
 
-def _section(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids) -> ArpaSection:
+def _level(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids) -> ArpaLevel:
     """Returns the rows of one order above the first."""
     blocks = [(np.zeros((0, n), np.int64), np.zeros(0), np.zeros(0))]
     for rows in _rows(path, lines, number, n, count):
@@ -199,7 +199,7 @@ def _section(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Id
             raise TacitError(f"{path}, line {rows.first + at}: {_show(b' '.join(gram))}: {why}")
         blocks.append((words, rows.p, rows.backoff))
     words, p, backoff = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return ArpaSection(words, p, backoff, number + 1 + np.arange(count))
+    return ArpaLevel(words, p, backoff, number + 1 + np.arange(count))
 
 
 def _next(path: Path, lines: Lines, number: int, expected: str) -> tuple[int, bytes]:
