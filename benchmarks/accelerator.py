@@ -52,8 +52,8 @@ def main() -> None:
                 gradients.append(jax.tree.leaves(rule.combine(params, message)))
             pairs = zip(*gradients, strict=True)
             worst = max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
-            found = {"model": name, "rule": kind, "clients": 8, "largest_relative_difference": worst}
-            print(json.dumps(found | {"device": jax.devices()[0].device_kind}), flush=True)
+            record = {"model": name, "rule": kind, "clients": 8, "largest_relative_difference": worst}
+            print(json.dumps(record | {"device": jax.devices()[0].device_kind}), flush=True)
 
 
 if __name__ == "__main__":

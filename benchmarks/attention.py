@@ -47,7 +47,7 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
         return jax.tree.map(lambda a: np.asarray(a)[k : k + 1], cohort)
 
     sums = cohort_sums(next_word_loss(model), config.client, mean, alone, start, executor="map")
-    found = []
+    by_client = []
     for k in range(clients):
         lr, key = np.float32(config.client.lr), jax.random.key(config.seed)
         message, _ = sums.program(sums.place(start), sums.ready(k).laid, lr, key)
@@ -56,8 +56,8 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
             jax.tree_util.keystr(p, simple=True, separator="."): np.asarray(v, float) for p, v in leaves
         }
         norms = {k: float(np.linalg.norm(v, 2 if v.ndim > 1 else None)) for k, v in update.items()}
-        found.append(norms | {"all": float(sum(np.sum(v**2) for v in update.values()) ** 0.5)})
-    return found
+        by_client.append(norms | {"all": float(sum(np.sum(v**2) for v in update.values()) ** 0.5)})
+    return by_client
 
 
 def main() -> None:
@@ -66,13 +66,13 @@ def main() -> None:
     given.add_argument("--clients", type=int, default=6)
     given.add_argument("--data", type=Path)
     options = given.parse_args()
-    found = lengths(options.corpus, options.clients, options.data)
+    by_client = lengths(options.corpus, options.clients, options.data)
     weights = {}
-    for layer in sorted(found[0].keys() - {"all"}):
-        scores = np.array([one[layer] for one in found])
+    for layer in sorted(by_client[0].keys() - {"all"}):
+        scores = np.array([one[layer] for one in by_client])
         odds = np.exp(scores - scores.max())
         weights[layer] = [round(float(w), 3) for w in odds / odds.sum()]
-    length = [round(one["all"], 2) for one in found]
+    length = [round(one["all"], 2) for one in by_client]
     print(json.dumps({"corpus": options.corpus, "length": length, "weights": weights}, indent=1))
 
 

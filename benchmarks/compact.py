@@ -34,13 +34,13 @@ def words(draw: np.random.Generator) -> Vocabulary:
     syllables = [
         c + v + e for c in "bcdfghjklmnprstvwz" for v in "aeiou" for e in ("", "n", "r", "s", "t", "l")
     ]
-    found: dict[str, None] = {}
-    while len(found) < UNIGRAMS:
+    distinct: dict[str, None] = {}
+    while len(distinct) < UNIGRAMS:
         counts = draw.choice([2, 3, 4, 5], 50_000, p=[0.1, 0.4, 0.35, 0.15])
         picks = np.minimum(draw.zipf(1.1, counts.sum()), 10_000) % len(syllables)
         at = iter(picks.tolist())
-        found.update(dict.fromkeys("".join(syllables[next(at)] for _ in range(n)) for n in counts))
-    return Vocabulary((*SPECIALS, *list(found)[:UNIGRAMS]))
+        distinct.update(dict.fromkeys("".join(syllables[next(at)] for _ in range(n)) for n in counts))
+    return Vocabulary((*SPECIALS, *list(distinct)[:UNIGRAMS]))
 
 
 def text(draw: np.random.Generator, tokens: int) -> tuple[np.ndarray, np.ndarray]:

@@ -35,8 +35,8 @@ def main() -> None:
             taps = accuracy.tap_accuracy(asked, people, noise.TAPPING._replace(level=level)).figures()
             glides = accuracy.glide_accuracy(asked, people, noise.GLIDING._replace(level=level)).figures()
             row = {"model": model, "level": level}
-            for name, found in (("taps", taps), ("glides", glides)):
-                row[name] = {k: round(found[k], 5) for k in ("words", "spatial_errors", "errors")}
+            for name, outcome in (("taps", taps), ("glides", glides)):
+                row[name] = {k: round(outcome[k], 5) for k in ("words", "spatial_errors", "errors")}
             rows.append(row)
             print(row, file=sys.stderr)
     print(json.dumps({"rows": rows}, indent=1))

@@ -49,12 +49,12 @@ def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namesp
     assert isinstance(ready.clients, Packed)
     source = sampling.network(run.model, run.params)
     limits = given.order, given.max_ngrams
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
 
     def note(name: str, scores: Any) -> None:
         s = summary(scores, ready.test)
-        found[name] = {k: float(f"{s[k]:.6g}") for k in ("top1", "top3", "perplexity")}
-        found[name]["ci95_top1"] = float(f"{s['ci95']['top1']:.6g}")
+        figures[name] = {k: float(f"{s[k]:.6g}") for k in ("top1", "top3", "perplexity")}
+        figures[name]["ci95_top1"] = float(f"{s['ci95']['top1']:.6g}")
         print(
             f"{time.perf_counter() - began:6.0f} s  {name}: top-1 {s['top1']:.2%}",
             file=sys.stderr,
@@ -75,7 +75,7 @@ def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namesp
     own = from_corpus(_sentences(beside.packed(run.vocabulary)), source.vocabulary, *limits)
     refined = algorithm_1(source, own, given.sentences, 0, *limits).refined
     note("refined", score(refined, ready.test))
-    return found
+    return figures
 
 
 def _sentences(text: Packed) -> Sentences:

@@ -45,12 +45,12 @@ def one_core() -> Iterator[None]:
 
 def quantiles(call: Callable[[int], Any], times: int) -> dict[str, float]:
     """Returns percentiles in milliseconds over numbered calls, without the first few."""
-    found = []
+    milliseconds = []
     for i in range(times + 5):
         began = time.perf_counter()
         call(i)
-        found.append(1e3 * (time.perf_counter() - began))
-    return {f"p{q}": round(float(np.percentile(found[5:], q)), 3) for q in (50, 95, 99)}
+        milliseconds.append(1e3 * (time.perf_counter() - began))
+    return {f"p{q}": round(float(np.percentile(milliseconds[5:], q)), 3) for q in (50, 95, 99)}
 
 
 def speed(path: Path) -> dict[str, Any]:
@@ -105,12 +105,12 @@ def drawn(folder: Path) -> dict[str, Any]:
 def trained(run: Path, folder: Path) -> dict[str, Any]:
     """Measures a run's network before and after quantisation."""
     config, file = read_config(run), folder / "run.tacit"
-    found = export.carry_out(run, file, people=1000)
-    before, after = found["models"].values()
+    exported = export.carry_out(run, file, people=1000)
+    before, after = exported["models"].values()
     return {
         "network": f"{config.model.kind} {config.model.hidden}, embedding {config.model.embedding}, "
         f"{config.training.mode} training",
-        "parameters": found["parameters"],
+        "parameters": exported["parameters"],
         **speed(file),
         **{k: before[k] for k in ("people", "words")},
         **{k: [round(before[k], 5), round(after[k], 5)] for k in ("top1", "top3", "perplexity")},

@@ -50,14 +50,14 @@ WATCH = """(() => {
 
 def script(count: int) -> str:
     """Returns the text to type: messages of held-out typists, in lower case, limited to the available keys."""
-    people, found = Typists(TypistsConfig(users=20, seed=99)), ""
+    people, typed = Typists(TypistsConfig(users=20, seed=99)), ""
     for k in range(len(people)):
         for message in people.messages(k):
             kept = "".join(c for c in message.text.lower() if c in "abcdefghijklmnopqrstuvwxyz '.,")
-            found += kept.strip() + "\n"
-            if len(found) >= count:
-                return found[:count]
-    return found
+            typed += kept.strip() + "\n"
+            if len(typed) >= count:
+                return typed[:count]
+    return typed
 
 
 def usable(browser: Browser, address: str) -> float:
@@ -66,9 +66,9 @@ def usable(browser: Browser, address: str) -> float:
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector("html[data-ready]")
-    found = page.evaluate("performance.getEntriesByName('tacit-ready')[0].startTime")
+    ready_at = page.evaluate("performance.getEntriesByName('tacit-ready')[0].startTime")
     context.close()
-    return float(found)
+    return float(ready_at)
 
 
 def press(page: Page, text: str) -> None:
@@ -108,7 +108,9 @@ def measure(run: Path) -> dict[str, Any]:
         requests: list[str] = []
         complaints: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.add_init_script(WATCH)
         page.goto(address)

@@ -69,11 +69,11 @@ def measure(users: int, precision: str, quick: bool) -> dict[str, Any]:
     by_batch = {}
     for batch in BATCHES:
         started = time.perf_counter()
-        some = [s for s in grid if s.batch == batch]
-        for found in trial.evaluate(ready, some).values():
-            assert sums.overall(sums.total(found, 0))["users"] == len(everybody)
+        chosen = [s for s in grid if s.batch == batch]
+        for outcome in trial.evaluate(ready, chosen).values():
+            assert sums.overall(sums.total(outcome, 0))["users"] == len(everybody)
         by_batch[str(batch)] = round(time.perf_counter() - started, 2)
-        say(f"B {batch}: {len(some)} rates")
+        say(f"B {batch}: {len(chosen)} rates")
     seconds = time.perf_counter() - began
     started = time.perf_counter()
     trial.evaluate(ready, grid[: len(RATES)])  # already compiled

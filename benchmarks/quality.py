@@ -47,7 +47,7 @@ def trial(corpus: str, line: str, folder: Path) -> dict[str, object]:
     preset, *settings = line.split()
     config = resolve(preset, [f"text.corpus={corpus}", *PROTOCOL, *settings])
     began = time.perf_counter()
-    found: dict[str, object] = {
+    record: dict[str, object] = {
         "corpus": Path(corpus).name,
         "trial": line,
         "device": jax.devices()[0].device_kind,
@@ -55,8 +55,8 @@ def trial(corpus: str, line: str, folder: Path) -> dict[str, object]:
     try:
         summary = runs.train(config, folder, resume=False)
     except TacitError as error:  # divergence is a result, too
-        return found | {"failed": str(error).partition(";")[0], "seconds": time.perf_counter() - began}
-    return found | {
+        return record | {"failed": str(error).partition(";")[0], "seconds": time.perf_counter() - began}
+    return record | {
         "best_round": summary["best_round"],
         "valid": summary["valid"]["perplexity"],
         "test": summary["test"]["perplexity"],
@@ -77,10 +77,10 @@ def main() -> None:
         if n % of != which or line in done:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            found = trial(corpus, line, Path(folder) / "run")
+            record = trial(corpus, line, Path(folder) / "run")
         with out.open("a") as file:
-            file.write(json.dumps(found) + "\n")
-        print(json.dumps(found), flush=True)
+            file.write(json.dumps(record) + "\n")
+        print(json.dumps(record), flush=True)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ def write(path: Path, messages: int, people: int) -> None:
             )
             begin = 0
             for user, moment, end in zip(who, when, ends, strict=True):
-                said = " ".join(text[begin:end])
-                file.write(f'{{"user": "u{user:07d}", "time": "{moment}", "text": "{said}"}}\n')
+                message = " ".join(text[begin:end])
+                file.write(f'{{"user": "u{user:07d}", "time": "{moment}", "text": "{message}"}}\n')
                 begin = end
 
 
@@ -68,11 +68,11 @@ def memory(process: int) -> tuple[float, float]:
     """Returns the memory of a process and its children in MB: all of it, and without file pages."""
     try:
         facts = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
-        found = [int(facts[name].split()[0]) * 1024 / MB for name in ("VmRSS", "RssAnon")]
+        sizes = [int(facts[name].split()[0]) * 1024 / MB for name in ("VmRSS", "RssAnon")]
         for task in Path(f"/proc/{process}/task").iterdir():
             for helper in (task / "children").read_text().split():
-                found = [a + b for a, b in zip(found, memory(int(helper)), strict=True)]
-        return found[0], found[1]
+                sizes = [a + b for a, b in zip(sizes, memory(int(helper)), strict=True)]
+        return sizes[0], sizes[1]
     except (OSError, KeyError):  # the process has just ended
         return 0.0, 0.0
 
@@ -159,7 +159,7 @@ def main() -> None:
             path = Path(here) / "messages.jsonl"
             write(path, given.messages, given.people)
             read_ = apart("--corpus", path)
-        found = {
+        results = {
             "command": f"python benchmarks/streaming.py --messages {given.messages} --people {given.people}",
             "corpus": {
                 "messages": given.messages,
@@ -169,7 +169,7 @@ def main() -> None:
             },
             "typists": {"users": given.typists, **apart("--only-typists", "--typists", given.typists)},
         }
-        print(json.dumps(found, indent=1))
+        print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -26,14 +26,14 @@ def shares(corpus: str) -> dict[str, float]:
     """Returns the share of useful cells for each kind of batching."""
     config = resolve("fedatt", [f"text.corpus={corpus}", "text.protocol=fedatt", *PROTOCOL])
     clients = prepare(config).clients
-    found = {}
+    by_kind = {}
     for kind in ("words", "sentences"):
         client = dataclasses.replace(config.client, batching=kind)
         algorithm = Algorithm(client, config.aggregation, config.server, config.sampling)
         cohort = text_cohort(clients, algorithm, config.seed, 0, text_grid(clients, client))
         cells = int(cohort.steps.sum()) * int(np.prod(cohort.batches.targets.shape[2:]))
-        found[kind] = float((cohort.batches.targets >= 0).sum() / cells)
-    return found
+        by_kind[kind] = float((cohort.batches.targets >= 0).sum() / cells)
+    return by_kind
 
 
 if __name__ == "__main__":

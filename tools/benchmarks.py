@@ -20,18 +20,18 @@ from pages import RESULTS, machine, read, store, table, today
 
 def bench_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
     header = ["workload", "clients", "rows × time", "V", "D", "precision", "executor", "ms per client-step"]
-    found = [[*header, "words per second", "useful", "of matrix rate", "of copy rate", "memory, MB"]]
+    lines = [[*header, "words per second", "useful", "of matrix rate", "of copy rate", "memory, MB"]]
     for r in rows:
         shape = f"{r.get('rows', r['batch'])} × {r['time']}"
-        found.append(
+        lines.append(
             [r["workload"], str(r["clients"]), shape, f"{r['vocabulary']:,}", str(r["size"]), r["precision"],
              r["executor"], f"{r['ms_per_client_step']:.4g}", f"{r['tokens_per_s']:,.0f}", f"{r['useful_share']:.0%}",
              f"{r['matrix_share']:.0%}", f"{r['copy_share']:.0%}", f"{r['peak_memory_mb']:,.0f}"]
         )  # fmt: skip
-    return found
+    return lines
 
 
-def reading_rows(found: dict[str, Any]) -> list[list[str]]:
+def reading_rows(streaming: dict[str, Any]) -> list[list[str]]:
     def row(population: str, r: dict[str, Any]) -> list[str]:
         rate, packed = (f"{r[key]:,.0f}" if key in r else "" for key in ("messages_per_s", "packed_mb"))
         seconds = [f"{r['seconds']:.0f} s", f"{r['cpu_s']:.0f} s"]
@@ -39,7 +39,7 @@ def reading_rows(found: dict[str, Any]) -> list[list[str]]:
         return [population, *seconds, rate, packed, *memory, f"{1000 * r['next_cohort_s']:,.0f} ms"]
 
     header = ["population", "ready after", "processor time", "messages per second", "packed arrays, MB"]
-    corpus, typists = found["corpus"], found["typists"]
+    corpus, typists = streaming["corpus"], streaming["typists"]
     return [
         [*header, "peak memory, MB", "of it not of files, MB", "a cohort of 100"],
         row(f"a file of {corpus['messages']:,} messages by {corpus['people']:,} people", corpus),
@@ -48,11 +48,11 @@ def reading_rows(found: dict[str, Any]) -> list[list[str]]:
 
 
 def quality_rows(corpus: str) -> list[list[str]]:
-    found = [json.loads(line) for line in (RESULTS / "quality.jsonl").read_text().splitlines()]
-    found = sorted((r for r in found if r["corpus"] == corpus), key=lambda r: r["valid"])
+    trials = [json.loads(line) for line in (RESULTS / "quality.jsonl").read_text().splitlines()]
+    trials = sorted((r for r in trials if r["corpus"] == corpus), key=lambda r: r["valid"])
     rows = [["trial", "validation", "test", "seconds"]]
     rows += [
-        [f"`{r['trial']}`", f"{r['valid']:.1f}", f"{r['test']:.1f}", f"{r['seconds']:.0f}"] for r in found
+        [f"`{r['trial']}`", f"{r['valid']:.1f}", f"{r['test']:.1f}", f"{r['seconds']:.0f}"] for r in trials
     ]
     return rows
 
@@ -151,13 +151,13 @@ read); it includes pages of temporary files, which the system can reclaim. {stre
 def main() -> None:
     if sys.argv[1:2] == ["add-cpu"]:
         rows, loops = (Path(name).read_text() for name in sys.argv[2:4])
-        found = {"machine": machine(), "date": today(), "rows": json.loads(rows)}
-        found["torch"] = [json.loads(line) for line in loops.splitlines()]
-        store("cpu.json", found)
+        entry = {"machine": machine(), "date": today(), "rows": json.loads(rows)}
+        entry["torch"] = [json.loads(line) for line in loops.splitlines()]
+        store("cpu.json", entry)
     elif sys.argv[1:2] == ["add-streaming"]:
-        found = {"machine": machine(), "date": today()}
-        found |= {"note": " ".join(sys.argv[3:4]), **json.loads(Path(sys.argv[2]).read_text())}
-        store("streaming.json", found)
+        entry = {"machine": machine(), "date": today()}
+        entry |= {"note": " ".join(sys.argv[3:4]), **json.loads(Path(sys.argv[2]).read_text())}
+        store("streaming.json", entry)
     Path("docs/benchmarks.md").write_text(page(), "utf-8")
 
 

@@ -54,21 +54,21 @@ def pages(folder: Path = RESULTS) -> dict[str, str]:
             "printed": measured_ngram.printed(distilled),
         },
     }
-    return {page: filled(Path(page).read_text("utf-8"), some) for page, some in blocks.items()}
+    return {page: filled(Path(page).read_text("utf-8"), tables) for page, tables in blocks.items()}
 
 
 def put(
     file: str, section: str, entry: Entry, same: tuple[str, ...] = ("name",), folder: Path = RESULTS
 ) -> None:
     """Adds an entry to its section of a results file; replaces one with the same values of these keys."""
-    found = read(file, folder)
+    results = read(file, folder)
     entry = {"machine": machine(), "date": today(), **entry}
-    places = [i for i, e in enumerate(found[section]) if all(e.get(k) == entry.get(k) for k in same)]
+    places = [i for i, e in enumerate(results[section]) if all(e.get(k) == entry.get(k) for k in same)]
     if places:
-        found[section][places[0]] = entry
+        results[section][places[0]] = entry
     else:
-        found[section].append(entry)
-    store(file, found, folder)
+        results[section].append(entry)
+    store(file, results, folder)
 
 
 SETTINGS = ("name", "topology", "sentences", "ngrams", "cased")
@@ -81,18 +81,18 @@ def add(given: argparse.Namespace) -> None:
         case "add-personal":
             put("personal.json", "people", measured_personal.tuned(given.name, given.file) | told)
         case "add-personal-speed":
-            found = json.loads(given.file.read_text("utf-8"))
-            put("personal.json", "speed", found | told, ("command", "machine"))
+            results = json.loads(given.file.read_text("utf-8"))
+            put("personal.json", "speed", results | told, ("command", "machine"))
         case "add-distill":
             put("ngram.json", "distilled", measured_ngram.distilled(given.name, given.file) | told, SETTINGS)
         case "add-lost":
-            found = json.loads(given.file.read_text("utf-8"))
-            put("ngram.json", "lost", {"name": given.name} | found | told)
+            results = json.loads(given.file.read_text("utf-8"))
+            put("ngram.json", "lost", {"name": given.name} | results | told)
         case "add-casing" | "add-inventory":
-            found = read("ngram.json") | {
+            results = read("ngram.json") | {
                 given.what.removeprefix("add-"): measured_ngram.alone(given.file) | told
             }
-            store("ngram.json", found)
+            store("ngram.json", results)
         case "add-count":
             put("ngram.json", "counts", measured_ngram.counted(given.name, given.file) | told)
 

@@ -61,12 +61,12 @@ def counted(name: str, file: Path) -> Entry:
 
 def alone(file: Path) -> Entry:
     """Returns the figures of a table with its machine, date and command."""
-    found = json.loads(file.read_text("utf-8"))
+    results = json.loads(file.read_text("utf-8"))
     rows = [
         {k: [short(x) for x in v] if isinstance(v, list) else short(v) for k, v in row.items()}
-        for row in found["rows"]
+        for row in results["rows"]
     ]
-    return {"machine": machine(), "date": today(), **found, "rows": rows}
+    return {"machine": machine(), "date": today(), **results, "rows": rows}
 
 
 def _percent(share: float) -> str:
@@ -77,16 +77,16 @@ def _change(row: Entry, what: str) -> str:
     return f"{100 * row[f'{what}_change']:+.1f} ± {100 * row[f'{what}_change_ci95']:.1f} %".replace("-", "−")
 
 
-def _figures(found: Entry) -> list[str]:
-    return [_percent(found["top1"]), _percent(found["top3"]), f"{found['perplexity']:.1f}"]
+def _figures(results: Entry) -> list[str]:
+    return [_percent(results["top1"]), _percent(results["top3"]), f"{results['perplexity']:.1f}"]
 
 
 def counts(entries: Sequence[Entry]) -> str:
     """Returns Table 1 of paper 4 for each corpus that was counted."""
     shown = []
     for e in entries:
-        said = f"{e['name']} ({e['clients']:,} people, {e['rounds']} rounds of {e['cohort']}), supplement "
-        shown.append(f"{said}{e['supplement']}, capacity {e['capacity']:,}:")
+        heading = f"{e['name']} ({e['clients']:,} people, {e['rounds']} rounds of {e['cohort']}), supplement "
+        shown.append(f"{heading}{e['supplement']}, capacity {e['capacity']:,}:")
         rows = [["unigrams", "top-1", "OOV rate", "published: top-1", "published: OOV rate"]]
         for key in sorted(e["table1"], key=lambda k: -1.0 if k == "baseline" else float(k)):
             row = e["table1"][key]
@@ -176,23 +176,25 @@ def _which(entry: Entry) -> str:
     return f"{entry['name']} ({beside}{entry['sentences']:,} sentences, {entry['vocabulary']:,} words{cased})"
 
 
-def casing(found: Entry) -> str:
+def casing(results: Entry) -> str:
     """Returns the table of casing accuracy; the best of a column is bold."""
-    corpora = found["corpora"]
-    best = [max(row["accuracy"][i] for row in found["rows"]) for i in range(len(corpora))]
+    corpora = results["corpora"]
+    best = [max(row["accuracy"][i] for row in results["rows"]) for i in range(len(corpora))]
 
     def cell(value: float, most: float) -> str:
         return f"**{_percent(value)}**" if value == most else _percent(value)
 
-    rows = [[row["what"], *map(cell, row["accuracy"], best)] for row in found["rows"]]
-    return f"{table([['', *corpora], *rows])}\n\n{source([found], 'ngram.json')}"
+    rows = [[row["what"], *map(cell, row["accuracy"], best)] for row in results["rows"]]
+    return f"{table([['', *corpora], *rows])}\n\n{source([results], 'ngram.json')}"
 
 
-def inventory(found: Entry) -> str:
+def inventory(results: Entry) -> str:
     """Returns the table that compares inventories with sentencepiece's own method."""
     rows = [["", "pieces per word", "log p of a word under the piece unigrams"]]
-    rows += [[r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")] for r in found["rows"]]
-    return f"{table(rows)}\n\n{source([found], 'ngram.json')}"
+    rows += [
+        [r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")] for r in results["rows"]
+    ]
+    return f"{table(rows)}\n\n{source([results], 'ngram.json')}"
 
 
 def _of_demo(entries: Sequence[Entry]) -> Entry:

@@ -80,9 +80,10 @@ def grids(entries: Sequence[Entry]) -> str:
         most = max(at.values())
 
         def cell(rate: float, at: dict = at, most: float = most) -> str:
-            found = [at.get((b, rate)) for b in batches]
+            changes = [at.get((b, rate)) for b in batches]
             words = [
-                "" if v is None else f"**{_thousandths(v)}**" if v == most else _thousandths(v) for v in found
+                "" if v is None else f"**{_thousandths(v)}**" if v == most else _thousandths(v)
+                for v in changes
             ]
             return " / ".join(words) if any(words) else ""
 
@@ -113,8 +114,8 @@ def parts(entries: Sequence[Entry]) -> str:
     stored = [max(s["bytes"] for s in every if is_(s)) for is_ in columns.values()]
     rows = [["people", *columns], ["kB a person", *(f"{b / 1000:,.0f}" for b in stored)]]
     for e in shown:
-        found = [[s["relative"] for s in e["strategies"] if is_(s)] for is_ in columns.values()]
-        rows.append([_who(e), *(_plus(max(gains)) if gains else "" for gains in found)])
+        gained = [[s["relative"] for s in e["strategies"] if is_(s)] for is_ in columns.values()]
+        rows.append([_who(e), *(_plus(max(gains)) if gains else "" for gains in gained)])
     return table(rows)
 
 

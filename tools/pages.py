@@ -76,6 +76,6 @@ def read(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     return json.loads((folder / name).read_text("utf-8"))
 
 
-def store(name: str, found: Mapping[str, Any], folder: Path = RESULTS) -> None:
+def store(name: str, results: Mapping[str, Any], folder: Path = RESULTS) -> None:
     """Writes a results file."""
-    (folder / name).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    (folder / name).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")

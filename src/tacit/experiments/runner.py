@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 class Place(NamedTuple):
-    """Where a row is measured: the data directory, a folder of its own, and whom to tell how it goes."""
+    """Where a row is measured: the data directory, the folder for its files, and a callback for progress."""
 
     data: Path | None
     folder: Path
@@ -79,9 +79,9 @@ def run(
     parts = _parts(out) / entry.name
     todo = [row for row in rows if row.label not in there]
     _check(entry, todo)
-    found = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
-    result = write(entry, [*taken, *found], out / f"{entry.name}.json")
-    done = there | {row["label"] for row in found}
+    finished = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
+    result = write(entry, [*taken, *finished], out / f"{entry.name}.json")
+    done = there | {row["label"] for row in finished}
     for row in rows:
         if row.label in done:
             for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
@@ -156,8 +156,8 @@ def run_quickly(
     small = entry.quickly()
     with tempfile.TemporaryDirectory(prefix="tacit-quick-") as folder:
         here = Path(folder)
-        found = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", progress)
-        return write(small, found, (out or here) / f"{entry.name}.quick.json")
+        finished = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", progress)
+        return write(small, finished, (out or here) / f"{entry.name}.quick.json")
 
 
 def chosen(entry: Entry, only: str) -> Sequence[Row]:
@@ -192,21 +192,21 @@ def _cells(
 ) -> list[dict[str, Any]]:
     """Measures rows until the deadline; returns the complete ones."""
     measure, done, every = measure_of(entry.kind), 0, max(1, len(rows) * len(seeds))
-    found: list[dict[str, Any]] = []
+    finished: list[dict[str, Any]] = []
     for row in rows:
         cells = []
         for seed in seeds:
             folder = parts / f"{row.hash(entry.kind)}-{seed}"
             if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
-                return found
+                return finished
             words = f"{entry.name}: {row.label}, seed {seed}"
             progress(words, done / every)
             place = _place(data, folder, progress, done / every, words)
             cells.append(_cell(row, seed, measure, place))
             done += 1
-        found.append(row_of(row, entry.kind, seeds, cells))
+        finished.append(row_of(row, entry.kind, seeds, cells))
     progress("done", 1.0)
-    return found
+    return finished
 
 
 def _place(data: Path | None, folder: Path, progress: Progress, done: float, words: str) -> Place:

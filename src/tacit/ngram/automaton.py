@@ -196,11 +196,11 @@ def from_trie(trie: Trie) -> Topology:
     for n in range(1, trie.order + 1):
         follow = np.diff(trie.starts(n))
         lower = state_of[n - 1][trie.suffix[n]]
-        mine = follow > 0
-        here = np.where(mine, sum(map(len, backoff)) + np.cumsum(mine) - 1, lower)
+        is_state = follow > 0
+        here = np.where(is_state, sum(map(len, backoff)) + np.cumsum(is_state) - 1, lower)
         state_of.append(here)
-        backoff.append(lower[mine])
-        counts.append(follow[mine])
+        backoff.append(lower[is_state])
+        counts.append(follow[is_state])
         read = slice(1, None) if n == 1 else slice(None)  # `<s>` is never read
         labels.append(trie.keys[n][read] % v)
         targets.append(np.where(labels[-1] == EOS, NOWHERE, here[read]))

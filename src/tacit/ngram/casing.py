@@ -173,7 +173,7 @@ def encode(cased: Cased, sentences: Sentences) -> tuple[Ints, Ints]:
 
 
 def starting(kind: Ints) -> Bools:
-    """Returns which tokens of `<s> … </s>` sentences, given by their kinds, stand at the start of a sentence.
+    """Returns which tokens of `<s> … </s>` sentences, given by their kinds, are at the start of a sentence.
 
     >>> words = ["<s>", '"', "yes", ".", "no", "!", '"', "she", "said", "</s>"]
     >>> [words[i] for i in np.flatnonzero(starting(kinds(words)))]
@@ -259,10 +259,13 @@ def restore(caser: Caser, sentences: Sentences) -> list[list[str]]:
     return [words[a + 1 : b - 1] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
 
-def accuracy(truth: Sentences, found: Sentences) -> float:
+def accuracy(truth: Sentences, restored: Sentences) -> float:
     """Returns the share of words written as in `truth`, among words whose script has capitals."""
     right = [
-        a == b for s, t in zip(truth, found, strict=True) for a, b in zip(s, t, strict=True) if _has_case(a)
+        a == b
+        for s, t in zip(truth, restored, strict=True)
+        for a, b in zip(s, t, strict=True)
+        if _has_case(a)
     ]
     return sum(right) / max(1, len(right))
 

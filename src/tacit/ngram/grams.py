@@ -31,8 +31,8 @@ def grams(shape: Topology, ids: Ints | None = None) -> Grams:
 
     >>> from tacit.ngram.automaton import from_trie
     >>> from tacit.ngram.trie import of_words
-    >>> found = grams(from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4)))
-    >>> found.trie.keys[2].tolist(), found.arcs[2].tolist(), found.states[1].tolist()
+    >>> listed = grams(from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4)))
+    >>> listed.trie.keys[2].tolist(), listed.arcs[2].tolist(), listed.states[1].tolist()
     ([3, 13], [3, 4], [1, -1, -1, 2])
     """
     v, depth = shape.vocabulary, shape.depth

@@ -20,7 +20,7 @@ from tacit.experiments.labelled import follow
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, scorer, transpose
-from tacit.federated.evaluation import scorer as honest_scorer
+from tacit.federated.evaluation import scorer as perplexity_scorer
 from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, federation
@@ -79,11 +79,11 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     loss, count = score(params, test)
     first = jax.device_put(params, jax.local_devices()[0])
     with np.errstate(over="ignore"):
-        honest = overall(honest_scorer(model)(first, ready.test))
+        true_scores = overall(perplexity_scorer(model)(first, ready.test))
     values: dict[str, float | None] = {
         "transposed": None if run.diverged else float(np.exp(loss / max(1, count))),
-        "perplexity": None if run.diverged else honest["perplexity"],
-        "share": count / honest["tokens"],
+        "perplexity": None if run.diverged else true_scores["perplexity"],
+        "share": count / true_scores["tokens"],
         "starts": float((test.targets == BOS).sum() / max(1, count)),
     }
     return Measured(values, {"transposed": ([every * i for i in range(len(run.seen))], run.seen)})

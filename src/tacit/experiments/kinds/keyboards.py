@@ -49,9 +49,9 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     config = text.config_of({"preset": "fedavg", **rest}, seed, place)
     ready = runs.prepare(config, None, place.data)
     place.say("counting n-grams")
-    model, found = fit_ngram(ready, settings["ngram"])
+    model, fitted = fit_ngram(ready, settings["ngram"])
     held = runs.sample(ready.valid, config.training.evaluate_sentences, config.seed)  # what training looks at
     valid = summary(score(model, held), held)
     none = {"bytes_per_client_and_round": None, "best_round": 0, "parameters": 0}
     level = {name: ([0], [valid[name]]) for name in ("perplexity", "top1")}  # a curve without rounds
-    return Measured(text.figures({**found, **none, "valid": valid}), level)
+    return Measured(text.figures({**fitted, **none, "valid": valid}), level)

@@ -50,13 +50,13 @@ def quantise(model: Automaton) -> Quantised:
     codes, rounded = np.zeros(len(level), np.uint8), np.full(len(level), -np.inf)
     p_tables, backoff_tables, use = [], [], _use(model)
     for d in range(order):
-        mine = np.flatnonzero((level == d) & np.isfinite(model.log_p))
-        p = np.exp(model.log_p[mine])
-        table, code = _bins(model.log_p[mine], _counts(use[shape.owners[mine]] * p), 255)
+        arcs_here = np.flatnonzero((level == d) & np.isfinite(model.log_p))
+        p = np.exp(model.log_p[arcs_here])
+        table, code = _bins(model.log_p[arcs_here], _counts(use[shape.owners[arcs_here]] * p), 255)
         if d == 0:  # the unigrams still sum to one
             scale = np.log(p.sum() / np.exp(table.astype(np.float64)[code]).sum())
             table = (table + scale).astype(np.float32)
-        codes[mine], rounded[mine] = code + 1, table[code]
+        codes[arcs_here], rounded[arcs_here] = code + 1, table[code]
         p_tables.append(_padded(np.concatenate([[-np.inf], table])))
 
     exact_own, exact_left = shares(model)

@@ -40,7 +40,7 @@ def write(
     if len(vocabulary) != v:
         raise TacitError(f"{path}: the model has {v} words, its vocabulary {len(vocabulary)}; use its own")
     if v <= len(SPECIALS):
-        raise TacitError(f"{path}: the model is empty; it needs a word beside {', '.join(SPECIALS)}")
+        raise TacitError(f"{path}: the model is empty; it needs a word besides {', '.join(SPECIALS)}")
     words, ids = by_bytes(vocabulary)
     (_, keys, _), arcs, states = grams(model.topology, ids)
     order = len(keys) - 1

@@ -174,7 +174,7 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
         given["<unk>"] = given.pop("<UNK>", (_UNKNOWN, 0.0, 0))
     if len(given) <= len(SPECIALS):
         raise TacitError(
-            f"{path}, line {number}: the model is empty; expected a word beside {', '.join(SPECIALS)}"
+            f"{path}, line {number}: the model is empty; expected a word besides {', '.join(SPECIALS)}"
         )
     spelt = (*SPECIALS, *(word for word in given if word not in SPECIALS))
     table = np.array([given[word] for word in spelt])  # [words, 3]
