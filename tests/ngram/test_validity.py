@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from file_models import any_weights, kneser, refused, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from file_models import any_weights, kneser, refused, vocabulary
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, Topology, distribution
 from tacit.ngram.grams import history
