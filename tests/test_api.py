@@ -126,12 +126,6 @@ def test_signatures_on_the_page_are_those_of_the_code(name: str) -> None:
     assert f"({text[1]})" == str(bare).replace("'", '"')
 
 
-def test_the_python_of_the_page_runs(corpus: Path) -> None:
-    names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(compile(code, "docs/api.md", "exec"), names)
-
-
 def test_train_is_what_the_command_does(
     corpus: Path, tacit: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
