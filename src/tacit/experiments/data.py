@@ -44,7 +44,7 @@ class LabelledTexts(NamedTuple):
 def locate(name: str, data: Path | None) -> Path:
     """Where a known set lies under the data directory, or one line about where to get it and where to put it."""
     entry, root = catalogue.find(name), catalogue.data_directory(data)
-    found = catalogue.lies(entry, root)
+    found = catalogue.locate(entry, root)
     if found is None:
         files = ", ".join(f.name for f in entry.files)
         raise TacitError(
