@@ -19,7 +19,7 @@ MOST = 2_000_000  # the most messages of a corpus to search; all messages that c
 
 
 class Copy(NamedTuple):
-    """A user at least half of whose longer messages are also those of `of`, who has at least as many."""
+    """A user who shares at least half of their longer messages with `of`, who has at least as many."""
 
     user: str
     of: str

@@ -45,14 +45,14 @@ def people(population: Population, share: float, seed: int, where: str) -> Kept:
     ([3, 1, 1], [0, 1, 2, 3, 4])
     """
     count = len(population)
-    apart = max(1, round(share * count)) if share else 0
-    if count - 2 * apart < 1 or apart == 0:
+    held = max(1, round(share * count)) if share else 0
+    if count - 2 * held < 1 or held == 0:
         raise TacitError(
             f"{where}: {count} people and text.held_out_users = {share} leave nobody to train on or nobody to test; "
             "give text of at least 3 people and a share above 0"
         )
     ranked = np.argsort(uniform(seed, _PEOPLE, np.arange(count)), kind="stable")
-    valid, test, train = ranked[:apart], ranked[apart : 2 * apart], np.sort(ranked[2 * apart :])
+    valid, test, train = ranked[:held], ranked[held : 2 * held], np.sort(ranked[2 * held :])
     most = _LAZY_HELD_OUT if is_lazy(population) else None
     return Kept(train, valid[:most], test[:most])
 

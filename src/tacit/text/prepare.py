@@ -275,9 +275,10 @@ def _prepared(
 
 
 def _scored(config: TextConfig) -> int:
-    """Returns the longest sequence in evaluation, so that a message's end is scored only where a person typed it.
+    """Returns the limit on a sequence in evaluation (0: none).
 
-    Training splits long messages to save time. Evaluation splits only those too long to process.
+    Training splits long messages to save time. Evaluation splits only those too long to process, because a split adds
+    an end of message that nobody typed.
     """
     return LONGEST_SCORED if config.max_words else 0
 

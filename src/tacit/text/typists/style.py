@@ -157,7 +157,7 @@ def _joined(words: list[str]) -> str:
 
 
 def finish(draft: Draft) -> str:
-    """Returns the text of a message from its words; "/" ends a sentence, "?" and "!" mark its kind."""
+    """Returns the text of a message; among its words "/" ends a sentence, "?" a question and "!" an exclamation."""
     person, register = draft.person, draft.register
     case = person.pick("feature", ("case", register), _CASES[register])
     keep = person.pick("feature", ("apostrophe", register), _APOSTROPHES[register])
