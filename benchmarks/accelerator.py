@@ -13,18 +13,16 @@ from __future__ import annotations
 import json
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.executors import cohort_training
-from tacit.federated.lanes import lay_out, memory_mb, plan
+from tacit.federated.cohort_sums import cohort_sums
 from tacit.federated.local import ClientConfig
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
-from tacit.federated.slow import slow_training
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import ModelConfig, language_model
 from tacit.text.prepare import PartitionConfig, TextConfig, prepare
 from tacit.text.typists import TypistsConfig
@@ -44,13 +42,15 @@ def main() -> None:
     for name, config in MODELS.items():
         model = language_model(config, len(ready.vocabulary))
         params, loss = model.init(jax.random.key(0)), next_word_loss(model)
-        lanes = lay_out(cohort, plan(cohort, params, len(jax.local_devices()), True, memory_mb(0)))
         for kind in RULES:
-            rule = aggregation(AggregationConfig(rule=kind))  # type: ignore[arg-type]
-            rest = (jnp.float32(client.lr), jax.random.key(1))
-            fast, _ = cohort_training(loss, client, rule, 0.0, "vmap")(params, lanes, *rest)
-            slow, _ = slow_training(jax.jit(loss), client, rule, 0.0)(params, cohort, *rest)
-            pairs = zip(*(jax.tree.leaves(rule.combine(params, m)) for m in (fast, slow)), strict=True)
+            rule = aggregation(AggregationConfig(kind))
+            gradients = []
+            for executor in ("vmap", "slow"):
+                sums = cohort_sums(jax.jit(loss), client, rule, lambda t: cohort, params, executor=executor)
+                laid, key = sums.ready(0).laid, jax.random.key(1)
+                message, _ = sums.program(sums.place(params), laid, np.float32(client.lr), key)
+                gradients.append(jax.tree.leaves(rule.combine(params, message)))
+            pairs = zip(*gradients, strict=True)
             worst = max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
             found = {"model": name, "rule": kind, "clients": 8, "largest_relative_difference": worst}
             print(json.dumps(found | {"device": jax.devices()[0].device_kind}), flush=True)

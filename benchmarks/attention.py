@@ -20,12 +20,13 @@ from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.executors import cohort_training
-from tacit.federated.lanes import lay_out, plan
+from tacit.federated.cohort_sums import cohort_sums
+from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import language_model
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
 
 ROWS = {"ptb": "PTB, FedAtt, C 0.1", "wikitext-2": "WikiText-2, FedAtt, C 0.1"}
 
@@ -34,18 +35,22 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
     """The spectral norm of each layer's update, and the length of all of it, client by client."""
     settings = {**find("table-2").row(ROWS[corpus]).settings, "model.precision": "float32"}
     config = config_of(settings, 0, Place(data, Path()))
-    ready = prepare(config.text, config.partition, config.typists, config.seed, None, data)
+    ready = prepare(config, None, data)
     algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
     cohort = text_cohort(ready.clients, algorithm, config.seed, 0, text_grid(ready.clients, config.client))
     model = language_model(config.model, len(ready.vocabulary))
     start = model.init(jax.random.key(config.seed))
     mean = aggregation(AggregationConfig())
-    train = cohort_training(next_word_loss(model), config.client, mean, 0.0, "map")
+
+    def alone(k: int) -> Cohort:
+        """Client k of the cohort."""
+        return jax.tree.map(lambda a: np.asarray(a)[k : k + 1], cohort)
+
+    sums = cohort_sums(next_word_loss(model), config.client, mean, alone, start, executor="map")
     found = []
     for k in range(clients):
-        one = jax.tree.map(lambda a, k=k: np.asarray(a)[k : k + 1], cohort)
-        lanes = lay_out(one, plan(one, start, 1, False, 0))
-        message, _ = train(start, lanes, np.float32(config.client.lr), jax.random.key(config.seed))
+        lr, key = np.float32(config.client.lr), jax.random.key(config.seed)
+        message, _ = sums.program(sums.place(start), sums.ready(k).laid, lr, key)
         leaves = jax.tree_util.tree_flatten_with_path(mean.combine(start, message))[0]
         update = {
             jax.tree_util.keystr(p, simple=True, separator="."): np.asarray(v, float) for p, v in leaves

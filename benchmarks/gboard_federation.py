@@ -14,18 +14,17 @@ import json
 import time
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from tacit.experiments.bench import timed
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.executors import choose_executor, cohort_training
-from tacit.federated.lanes import lay_out, memory_mb, plan
+from tacit.federated.cohort_sums import cohort_sums
 from tacit.federated.local import ClientConfig
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import architecture, language_model
 from tacit.text.packed import Packed
 
@@ -46,31 +45,24 @@ def people() -> Packed:
 def main() -> None:
     text = people()
     model = language_model(dataclasses.replace(architecture("gboard"), precision="bfloat16"), VOCABULARY)
-    params, rule, executor = (
-        model.init(jax.random.key(0)),
-        aggregation(AggregationConfig()),
-        choose_executor("auto"),
-    )
+    params, rule = model.init(jax.random.key(0)), aggregation(AggregationConfig())
     for batch in (10, 50):
         client = ClientConfig(batch=batch, lr=0.5)
         algorithm = Algorithm(client, AggregationConfig(), ServerConfig(), SamplingConfig(clients=CLIENTS))
         shape = text_grid(text, client)
         began = time.perf_counter()
         cohort = text_cohort(text, algorithm, 0, 0, shape)
-        layout = plan(cohort, params, len(jax.local_devices()), executor == "vmap", memory_mb(0))
-        lanes = lay_out(cohort, layout)
+        sums = cohort_sums(next_word_loss(model), client, rule, lambda t, cohort=cohort: cohort, params)
+        lanes = sums.ready(0).laid
         host = time.perf_counter() - began
-        lanes = jax.tree.map(jnp.asarray, lanes)
-        train = cohort_training(next_word_loss(model), client, rule, 0.0, executor)
-        seconds = timed(
-            lambda train=train, lanes=lanes: train(params, lanes, jnp.float32(0.5), jax.random.key(1)), 3
-        )
+        arguments = (sums.place(params), lanes, np.float32(0.5), jax.random.key(1))
+        seconds = timed(lambda sums=sums, arguments=arguments: sums.program(*arguments), 3)
         cells = int(cohort.steps.sum()) * shape.rows * shape.time
         row = {
             "batch": batch,
             "rows": shape.rows,
             "time": shape.time,
-            "lanes": layout.lanes,
+            "lanes": lanes.ids.shape[1],
             "useful_share": int((cohort.batches.targets >= 0).sum()) / cells,
             "round_s": seconds,
             "sentences_per_s": CLIENTS * SENTENCES / seconds,

@@ -22,7 +22,7 @@ from tacit.keyboard.measures import report
 from tacit.lm import evaluate, export
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import writer
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
 
 KEPT = ("people", "messages", "words", "characters", "keys", "tapped", "glided", "runtime", "model_bytes")
 
@@ -39,7 +39,7 @@ def kept(found: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     run, central = map(Path, sys.argv[1:3])
     config = runs.read_config(run)
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    ready = prepare(config)
     with tempfile.TemporaryDirectory() as folder:
         pooled, small = Path(folder) / "pooled.tacit", Path(folder) / "network.tacit"
         fitted, figures = fit_ngram(ready, order=5)

@@ -36,16 +36,16 @@ from tacit.ngram.distillation.minimise import minimise
 from tacit.ngram.distillation.sampling import Sentences
 from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.score import score
+from tacit.runs.data import prepare
 from tacit.scoring.scores import summary
 from tacit.text import supplement
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 
 
 def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namespace) -> dict[str, Any]:
     """Every step's figures on the run's held-out people; what is being done goes to stderr."""
     began, config = time.perf_counter(), run.config
-    ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, given.data)
+    ready = prepare(config, run.vocabulary, given.data)
     assert isinstance(ready.clients, Packed)
     source = sampling.network(run.model, run.params)
     limits = given.order, given.max_ngrams

@@ -25,7 +25,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tacit.page import server as serve
-from tacit.page.models import find
+from tacit.page.models import page_models
 from tacit.text.typists import Typists, TypistsConfig
 
 KEYS, VISITS, PAUSE = 500, 5, 40  # milliseconds between keys: 25 a second, faster than anybody types
@@ -95,7 +95,7 @@ def percentiles(times: list[float]) -> dict[str, float]:
 
 
 def measure(run: Path) -> dict[str, Any]:
-    models = find(run).models
+    models = page_models(run).models
     files = serve.site(models)
     server = serve.server(files)
     threading.Thread(target=server.serve_forever, daemon=True).start()

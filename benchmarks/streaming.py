@@ -24,9 +24,10 @@ import numpy as np
 
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.text.packed import Packed
 from tacit.text.prepare import PartitionConfig, Prepared, TextConfig, prepare
 from tacit.text.typists import TypistsConfig

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.runs.config import resolve
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
 
 PROTOCOL = ("partition.kind=iid", "partition.clients=100", "client.epochs=5", "text.max_words=95")
 
@@ -24,7 +25,7 @@ PROTOCOL = ("partition.kind=iid", "partition.clients=100", "client.epochs=5", "t
 def shares(corpus: str) -> dict[str, float]:
     """The share of useful cells by kind of batching."""
     config = resolve("fedatt", [f"text.corpus={corpus}", "text.protocol=fedatt", *PROTOCOL])
-    clients = prepare(config.text, config.partition, config.typists, config.seed).clients
+    clients = prepare(config).clients
     found = {}
     for kind in ("words", "sentences"):
         client = dataclasses.replace(config.client, batching=kind)

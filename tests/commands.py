@@ -19,8 +19,7 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
 from tacit import cli, runs
-from tacit.federated.rounds import Trainer
-from tacit.federated.server import ServerState
+from tacit.federated.rounds import ServerState, Trainer
 from tacit.runs import training
 from tacit.runs.config import Config, resolve
 from tacit.scoring.scores import Scores
@@ -146,7 +145,7 @@ class Processes:
 
     def __call__(self, *arguments: object) -> Result:
         started = self.start(*arguments)
-        out, err = started.communicate(timeout=120)
+        out, err = started.communicate(timeout=600)
         return Result(started.returncode, out, err)
 
 

@@ -20,7 +20,7 @@ from matplotlib import image
 from playwright.sync_api import Page, sync_playwright
 
 from tacit.page import server as serve
-from tacit.page.models import find
+from tacit.page.models import page_models
 
 OUT = Path("docs/keyboard.png")
 HEIGHT, DESKTOP, PHONE, GAP = 800, 1060, 360, 28
@@ -79,7 +79,7 @@ def pixels(png: bytes) -> np.ndarray:
 
 def main() -> None:
     run = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("runs/demo")
-    server = serve.server(serve.site(find(run).models))
+    server = serve.server(serve.site(page_models(run).models))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as playwright:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
-from tacit.base.settings import build, dump, number
+from tacit.base.settings import OPEN, Settings, build, dump, number, tables
 
 
 @dataclass(frozen=True)
@@ -94,3 +94,43 @@ def test_every_key_is_written_out():
     tables = tomllib.loads(dump(Outer()))
     assert set(tables) == {"name", "seed", "slope", "client"}
     assert set(tables["client"]) == {"epochs", "lr", "kind", "tied", "note"}
+
+
+@dataclass(frozen=True)
+class Open:
+    rule: str = "mean"
+    settings: Settings = field(default_factory=dict, metadata=OPEN)
+
+
+@dataclass(frozen=True)
+class Whole:
+    part: Open = field(default_factory=Open)
+
+
+names = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).filter(lambda name: name != "rule")
+values = st.one_of(st.booleans(), st.integers(-(2**31) + 1, 2**31 - 1), st.floats(-3e38, 3e38), texts)
+
+
+@given(st.dictionaries(names, values, max_size=4))
+def test_keys_of_an_open_table_stand_in_the_table_itself(settings):
+    config = Whole(Open("mine", settings))
+    assert tables(config) == {"part": {"rule": "mine", **settings}}
+    again = build(Whole, tomllib.loads(dump(config)))
+    assert again == config
+    assert [type(v) for v in again.part.settings.values()] == [type(v) for v in settings.values()]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"länge": 1}, r"part\.länge: a setting's name has only the letters a to z"),
+        ({"size": [1]}, r"part\.size = \[1\] must be a number, a text, true or false"),
+        ({"size": math.nan}, r"part\.size = nan must be finite"),
+        ({"own": {"size": 1}}, r"'part\.own' is a table"),
+        ({"settings": {"size": 1}}, r"'part\.settings' is a table"),
+        ({"rule": 3}, r"part\.rule = 3 must be a text"),
+    ],
+)
+def test_an_open_table_takes_plain_values_only(table, says):
+    with pytest.raises(TacitError, match=says):
+        build(Whole, {"part": table})

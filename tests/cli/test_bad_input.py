@@ -274,9 +274,10 @@ FOREIGN = save({"embedding": np.zeros((3, 4), np.float32)}, {"format": "pt"})
 EVERY = (RESUME, EVALUATE, PREDICT, COMPARE)
 DAMAGE = [
     ("config.toml", b"[client", "TOML", EVERY),
-    ("config.toml", b"[client]\nepoch = 3\n", "client.epoch", EVERY),
+    ("config.toml", b"format = 2\n[client]\nepoch = 3\n", "client.epoch", EVERY),
     ("config.toml", b'name = "\xff"', "config.toml", EVERY),
-    ("config.toml", b"", "", (EVALUATE, PREDICT, RESUME)),
+    ("config.toml", b"", "made by an earlier Tacit", EVERY),
+    ("config.toml", b"format = 3\n", "of a later Tacit", EVERY),
     ("vocabulary.txt", b"", "line 1", (RESUME, EVALUATE, PREDICT)),
     ("vocabulary.txt", b"# tacit vocabulary 1, 20 words\n<s>\n", "ends early", (RESUME, EVALUATE, PREDICT)),
     ("vocabulary.txt", b"\xff\xfe", "UTF-8", (RESUME, EVALUATE, PREDICT)),

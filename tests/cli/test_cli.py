@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -11,12 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import tacit as package
 from commands import TINY, WORDS, Commands, Processes, Trained, sets, stub, tree, write_corpus
 from tacit import cli
-from tacit.base import progress
 from tacit.cli.options import print_table
 from tacit.experiments import bench
 from tacit.runs.config import from_anywhere, resolve
@@ -258,7 +255,7 @@ def test_ctrl_c_in_the_middle_of_a_round_is_one_line(tmp_path: Path, process: Pr
     while started.poll() is None and not (lines.is_file() and lines.read_bytes().count(b"\n") > 1):
         time.sleep(0.02)
     started.send_signal(signal.SIGINT)
-    _, err = started.communicate(timeout=60)
+    _, err = started.communicate(timeout=300)
     assert started.returncode == 2, (started.returncode, err)
     assert err.strip().splitlines()[-1].startswith("tacit: interrupted") and "Traceback" not in err
 
@@ -293,15 +290,6 @@ def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_bar_loads_no_jax(process: Processes) -> None:
-    """Only the bar over training knows of runs."""
-    import subprocess
-    import sys
-
-    program = "import sys; sys.modules['jax'] = None; import tacit.base.progress"
-    subprocess.run([sys.executable, "-c", program], env=process.environment, check=True)
-
-
 def test_help_describes_arguments_too(tacit):
     assert "What has been typed so far." in tacit("predict", "--help").out
 
@@ -315,15 +303,6 @@ def test_words_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
         "[bold]x",
         "[/x]",
     ]
-
-
-def test_a_name_like_markup_is_a_name_on_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.StringIO()
-    terminal = Console(file=written, force_terminal=True, highlight=False, emoji=False, width=80)
-    monkeypatch.setattr(progress, "console", terminal)
-    with progress.rounds_of("[/x]", 2) as told:
-        told(1, "[bold]:cat:")
-    assert "[/x]" in written.getvalue() and "[bold]:cat:" in written.getvalue()
 
 
 def test_a_relative_corpus_is_kept_by_its_full_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

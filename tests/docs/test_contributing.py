@@ -55,12 +55,10 @@ def test_in_the_package_it_is_found_by_itself(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("with_lion")
-def test_a_run_with_an_optimiser_of_ones_own_goes_on_where_it_was(tmp_path):
+def test_a_run_with_a_custom_optimiser_resumes_where_it_was(tmp_path):
     small = ["typists.users=12", "typists.messages=8", "text.vocabulary=80", "sampling.clients=4"]
     model = ["model.embedding=8", "model.hidden=8", "server.optimiser=lion", "server.lr=0.01"]
-    config = resolve(
-        "fedavg", [*small, *model, "server.own.decay=0.5", "server.beta1=0.8", "training.rounds=3"]
-    )
+    config = resolve("fedavg", [*small, *model, "server.decay=0.5", "server.beta1=0.8", "training.rounds=3"])
 
     class Killed(Exception):
         """As a run is: in the middle."""
@@ -71,7 +69,7 @@ def test_a_run_with_an_optimiser_of_ones_own_goes_on_where_it_was(tmp_path):
 
     runs.train(config, tmp_path / "whole")
     with pytest.raises(Killed):
-        runs.train(config, tmp_path / "parts", watchers=(runs.Watcher(round=kill),))
+        runs.train(config, tmp_path / "parts", callbacks=(runs.Callback(round=kill),))
     runs.train(config, tmp_path / "parts", resume=True)
     whole, parts = (runs.load(tmp_path / name).params for name in ("whole", "parts"))
     assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), whole, parts))
@@ -79,7 +77,7 @@ def test_a_run_with_an_optimiser_of_ones_own_goes_on_where_it_was(tmp_path):
 
 @pytest.mark.usefixtures("with_lion")
 def test_the_optimiser_is_optax_with_its_settings():
-    config = ServerConfig(optimiser="lion", lr=0.1, beta1=0.8, own=(("decay", 0.5),))
+    config = ServerConfig("lion", lr=0.1, settings={"beta1": 0.8, "decay": 0.5})
     ours, theirs = server_optimiser(config), optax.lion(0.1, 0.8, 0.99, weight_decay=0.5)
     w, g = {"w": np.array([1.0, -2.0], np.float32)}, {"w": np.array([0.3, 0.1], np.float32)}
     a, b = (o.update(g, o.init(w), w)[0]["w"] for o in (ours, theirs))
@@ -95,7 +93,7 @@ def test_the_example_does_what_it_says():
         {"w": np.zeros(2)}, {"w": updates}, np.ones(2, np.float32)
     )
     step = rule.combine({"w": np.zeros(2)}, total(messages))["w"]
-    np.testing.assert_allclose(step, [-1.0, -1.0], rtol=1e-6)  # mean direction (½, ½) at mean length 2
+    np.testing.assert_allclose(step, [-1.0, -1.0], rtol=1e-6)  # mean direction (½, ½) at mean norm 2
 
 
 @pytest.mark.usefixtures("with_rule")

@@ -1,4 +1,4 @@
-"""What the pages say can be done: their Python runs, their commands and options exist."""
+"""What the pages say: links and settings exist, figures are those measured. What their fences do: test_fences.py."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import typer.main
 
-from tacit.cli import app
 from tacit.runs.config import resolve
 
 PAGES = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").glob("*.md"))]
@@ -36,26 +34,6 @@ def command_lines() -> list[str]:
     return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("tacit ")})
 
 
-@pytest.mark.parametrize(("page", "code"), [p for p in fences("python") if p[1].startswith("import ")])
-def test_python_on_the_pages_runs(page, code):
-    if "import kenlm" in code:
-        pytest.importorskip("kenlm")
-    exec(compile(code, page, "exec"), {})
-
-
-@pytest.mark.parametrize("line", command_lines())
-def test_commands_on_the_pages_exist(line):
-    words = shlex.split(line)[1:]
-    command = typer.main.get_command(app)
-    while hasattr(command, "commands"):
-        assert words[0] in command.commands, line
-        command = command.commands[words.pop(0)]
-    options = {name for p in command.params for name in getattr(p, "opts", [])}
-    for word in words:
-        if word.startswith("--"):
-            assert word in options, line
-
-
 def test_settings_on_the_pages_exist():
     checked = 0
     for line in command_lines():
@@ -67,10 +45,24 @@ def test_settings_on_the_pages_exist():
     assert checked >= 3
 
 
+def anchors(page: Path) -> set[str]:
+    """The places of a page that a link can name: those it marks, and those that GitHub makes of headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = [h.replace("`", "") for h in re.findall(r"^#+ (.*)", text, re.MULTILINE)]
+    made = {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+
+
 def test_links_on_the_pages_lead_somewhere():
-    for page in PAGES:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
-            assert (page.parent / target).exists(), f"{page}: {target}"
+    places = 0
+    for page in [*PAGES, Path("CHANGELOG.md")]:
+        for target, place in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", page.read_text("utf-8")):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page}: {target}"
+            if place:
+                assert place in anchors(there), f"{page}: {target}#{place}"
+                places += 1
+    assert places >= 20
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import pytest
 
 from commands import TINY, Commands, sets, tree
 from html_pages import Parsed
-from tacit import runs
 from tacit.experiments import demo
-from tacit.personal import personalize
+from tacit.personal import personalised, personalize
 
 
 def test_the_demo_leaves_a_report_of_five_models(
@@ -70,20 +69,20 @@ def test_the_demo_leaves_a_report_of_five_models(
     assert away == ["personal/report.html"] and (out / away[0]).is_file()
     # again: what is there is not made anew, and the page is the same
     before = tree(out)
-    monkeypatch.setattr(personalize, "personalize", None)
+    monkeypatch.setattr(personalised, "personalised", None)
     tacit.ok("demo", "--out", out, *small)
     assert tree(out) == before
     tacit("demo", "--out", out, *small, "--set", "seed=3").refused("seed = 0, now 3")
     # figures of another network are none of this one's, nor are those of people with too little text
-    run, file = runs.load(out), out / "personal/summary.json"
-    assert personalize.known(file.parent, run) == tuned
+    file = out / "personal/summary.json"
+    assert personalize.earlier_summary(file.parent, out) == tuned
     for other in (json.dumps(tuned | {"base": "0" * 64}), json.dumps(tuned | {"format": "?"}), "[]", "{"):
         file.write_text(other)
-        assert personalize.known(file.parent, run) is None
+        assert personalize.earlier_summary(file.parent, out) is None
     texts = tmp_path / "short.jsonl"
     texts.write_text("".join(json.dumps({"user": u, "text": "are you home"}) + "\n" for u in "ab"))
     monkeypatch.setattr(demo, "PERSONAL", replace(demo.PERSONAL, corpus=str(texts)))
-    assert demo.personalised(out, tmp_path / "none") is None and not (tmp_path / "none").exists()
+    assert demo.personalisation(out, tmp_path / "none") is None and not (tmp_path / "none").exists()
     # what is in the way is told before anything is trained
     shutil.rmtree(out / "checkpoints")
     file.unlink()

@@ -13,20 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
-from tacit.base.settings import build
 from tacit.federated import trees
 from tacit.federated.aggregation import AggregationConfig as Config
-from tacit.federated.aggregation import Peaked, aggregation, is_plain_sum, neutral, total
+from tacit.federated.aggregation import Peaked, aggregation, is_plain_sum, neutral, settled, total
 
 SHAPES = {"a": (4, 3), "b": (5,), "c": (2, 3, 2)}
 CLIENTS = 5
 RULES = {
     "mean": Config(),
     "attentive": Config(rule="attentive"),
-    "spectral": Config(rule="attentive", distance="spectral"),
-    "bounded": Config(rule="attentive", bound=3.0),
+    "spectral": Config(rule="attentive", settings={"distance": "spectral"}),
+    "bounded": Config(rule="attentive", settings={"bound": 3.0}),
     "exact": Config(rule="attentive-loss"),
-    "printed": Config(rule="attentive-loss", form="as-printed"),
+    "printed": Config(rule="attentive-loss", settings={"form": "as-printed"}),
 }
 
 
@@ -100,14 +99,16 @@ def spectral_norm(x):
 
 @pytest.mark.parametrize("bound", [0.0, 3.0, 60.0])
 def test_fedatt_by_frobenius_norm(cohort, bound):
-    g = gradient(aggregation(Config(rule="attentive", bound=bound)), cohort)
+    g = gradient(aggregation(Config(rule="attentive", settings={"bound": bound})), cohort)
     # s − c is rounded to float32's step at c, so a loose bound costs digits
     close(g, fedatt(cohort, lambda x: np.sqrt(np.sum(x**2))), rtol=1e-5 if bound < 10 else 1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("bound", [0.0, 3.0])
 def test_fedatt_by_spectral_norm(cohort, bound):
-    g = gradient(aggregation(Config(rule="attentive", distance="spectral", bound=bound)), cohort)
+    g = gradient(
+        aggregation(Config(rule="attentive", settings={"distance": "spectral", "bound": bound})), cohort
+    )
     close(g, fedatt(cohort, spectral_norm))
 
 
@@ -152,7 +153,7 @@ def test_fedattopt_exact_is_the_gradient_of_its_loss(cohort):
 
 def test_fedattopt_as_printed(cohort):
     """Paper 2, equations 8 to 10 and Algorithm 3, literally: for every k the whole of (10)."""
-    g = gradient(aggregation(Config(rule="attentive-loss", form="as-printed")), cohort)
+    g = gradient(aggregation(Config(rule="attentive-loss", settings={"form": "as-printed"})), cohort)
     theta, models = flat(cohort.params), [flat(m) for m in cohort.models]
     n = len(theta)
     a = softmax([theta @ m / np.sqrt(n) for m in models])
@@ -167,7 +168,7 @@ def test_fedattopt_as_printed(cohort):
 
 @pytest.mark.parametrize("form", ["exact", "as-printed"])
 def test_a_client_that_did_not_move_gives_no_nan(cohort, form):
-    rule = aggregation(Config(rule="attentive-loss", form=form))
+    rule = aggregation(Config(rule="attentive-loss", settings={"form": form}))
     still = trees.zeros_like(cohort.params)
     moved = cohort.deltas[:2]
     g = rule.combine(cohort.params, total(stack(said(rule, cohort.params, [*moved, still], [1.0] * 3))))
@@ -240,9 +241,9 @@ def test_no_weight_at_all_is_no_update(cohort):
 
 def test_a_bound_so_loose_that_updates_vanish_is_refused():
     """At 80, e^{s−80} is so small that the ratio of sums is no longer the mean: updates are silently lost."""
-    assert build(Config, {"bound": 60.0}).bound == 60
+    assert settled(Config("attentive", settings={"bound": 60})).settings["bound"] == 60.0
     with pytest.raises(TacitError, match=r"bound = 80\.0 must be between 0 and 60"):
-        build(Config, {"bound": 80.0})
+        aggregation(Config("attentive", settings={"bound": 80.0}))
 
 
 def test_an_unknown_rule_is_named():

@@ -1,4 +1,4 @@
-"""The central yardstick: its batches, and its steps against optax by hand."""
+"""The central baseline: its batches, and its steps against optax by hand."""
 
 from __future__ import annotations
 

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 import reference
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
-from tacit.federated.executors import choose_executor, client_message, cohort_training
-from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
-from tacit.federated.local import ClientConfig, Cohort, Progress
+from tacit.federated.devices import memory_mb
+from tacit.federated.executors import choose_executor, cohort_training
+from tacit.federated.lanes import Plan, lay_out, plan
+from tacit.federated.local import ClientConfig, ClientState, Cohort, client_message
 from tacit.federated.objective import Labelled, next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import ModelConfig, language_model
 from tacit.models.images import mnist_cnn
 from tacit.text.packed import Rows, pack
@@ -29,10 +31,10 @@ KEY = jax.random.key(11)
 RULES = {
     "mean": (AggregationConfig(), "uniform"),
     "attentive": (AggregationConfig(rule="attentive"), "uniform"),
-    "spectral": (AggregationConfig(rule="attentive", distance="spectral"), "uniform"),
-    "bounded": (AggregationConfig(rule="attentive", bound=2.0), "uniform"),
+    "spectral": (AggregationConfig(rule="attentive", settings={"distance": "spectral"}), "uniform"),
+    "bounded": (AggregationConfig(rule="attentive", settings={"bound": 2.0}), "uniform"),
     "exact": (AggregationConfig(rule="attentive-loss"), "uniform"),
-    "printed": (AggregationConfig(rule="attentive-loss", form="as-printed"), "uniform"),
+    "printed": (AggregationConfig(rule="attentive-loss", settings={"form": "as-printed"}), "uniform"),
     "original": (AggregationConfig(), "original"),
     "II": (AggregationConfig(), "II"),
 }
@@ -213,13 +215,24 @@ def test_memory_is_what_was_given_or_a_third_of_the_device(monkeypatch):
     assert memory_mb(0) == 2048
 
 
+def test_the_judge_draws_beta_noise_by_code_of_its_own(judged, monkeypatch):
+    """An error in the draw of the fast programs must not be the judge's error, too."""
+    monkeypatch.setattr(trees, "noise", lambda key, a: trees.zeros_like(a))
+    rule = all_rules()
+    train = slow_training(worlds.LOSS, CLIENT, rule, 0.05)
+    message, report = train(worlds.START, cohort(), jnp.float32(CLIENT.lr), KEY)
+    for a, b in zip(jax.tree.leaves(report), jax.tree.leaves(judged[1]), strict=True):
+        np.testing.assert_array_equal(a, b)
+    same(rule.combine(worlds.START, message), judged[0], rtol=0, atol=0)
+
+
 def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     """Paper 2, equation 11: what the client sends is θ_k + β N(0, 1); norms are of the noisy update."""
     beta = 0.2
     start = {"weight": jnp.zeros((60, 50)), "bias": jnp.zeros(50)}
 
     say = jax.jit(client_message(aggregation(AggregationConfig(rule="attentive")), beta))
-    idle = Progress(start, (), jnp.float32(0), jnp.int32(0), jnp.int32(0))
+    idle = ClientState(start, (), jnp.float32(0), jnp.int32(0), jnp.int32(0))
     layers, report = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 0))
     bias, weight = (np.asarray(layer.values[0]) for layer in layers)  # leaves in the order of their names
     assert weight.std() == pytest.approx(beta, rel=4.5 / np.sqrt(2 * 3000))

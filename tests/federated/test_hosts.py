@@ -21,10 +21,10 @@ import pytest
 from commands import PROGRAM, TINY, Commands, Processes, Result, leftovers, sets, tree, write_corpus
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.federated import executors, hosts
+from tacit.federated import devices, hosts
 from tacit.runs import training
 from tacit.runs.config import resolve
-from tacit.text.prepare import prepare
+from tacit.runs.data import prepare
 
 ROUNDS, SHORT = 4, 2
 RULES = {"mean": "fedavg", "attentive": "fedatt"}
@@ -34,8 +34,9 @@ SETTINGS = [*TINY, "sampling.clients=5"]
 SEVERAL = f"""
 import sys
 from pathlib import Path
-from tacit import hosts, runs
-from tacit.config import resolve
+from tacit import runs
+from tacit.federated import hosts
+from tacit.runs.config import resolve
 
 address, number, corpus, out = sys.argv[1:]
 hosts.join(address, 2, int(number), wait=60)
@@ -49,7 +50,7 @@ hosts.leave()
 FULL_DISK = """
 import errno
 from tacit.cli import main
-from tacit.files import append_line, cannot_write
+from tacit.base.files import append_line, cannot_write
 from tacit.runs import training
 
 def full(path, record):
@@ -164,7 +165,7 @@ def test_a_run_is_resumed_by_two_processes_to_the_same_bytes(
     assert [result.code for result in ended] == [0, 0] and not any(r.err for r in ended), ended
     assert lasting(outs[0]) == lasting(made.first / "mean")
     assert not outs[1].exists() and ended[1].out == ""
-    assert f"going on after round {SHORT}" in ended[0].out and "Gloo" not in ended[0].out
+    assert f"resumed after round {SHORT}" in ended[0].out and "Gloo" not in ended[0].out
     assert (outs[0] / "report.html").is_file()
 
 
@@ -194,7 +195,7 @@ def test_files_may_lie_elsewhere_on_each_host(tmp_path):
         config = resolve(
             "fedavg", ["text.vocabulary=0", f"text.words={tmp_path / name / 'words'}", "typists.users=12"]
         )
-        ready = prepare(config.text, config.partition, config.typists, config.seed)
+        ready = prepare(config)
         said.append(training._identity(config, ready))
     assert said[0] == said[1] != {}
 
@@ -272,12 +273,10 @@ def test_a_process_lays_out_its_own_share(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(hosts, "together", lambda: True)
     monkeypatch.setattr(jax, "devices", lambda: [Device(p, i) for i in (1, 0) for p in (2, 0, 1)])
-    assert [(d.process_index, d.id) for d in executors.devices()] == [
-        (p, i) for p in range(3) for i in (0, 1)
-    ]
+    assert [(d.process_index, d.id) for d in devices.devices()] == [(p, i) for p in range(3) for i in (0, 1)]
     for p in range(3):
         monkeypatch.setattr(jax, "process_index", lambda p=p: p)
-        assert executors.mine(24) == slice(8 * p, 8 * p + 8)
+        assert devices.mine(24) == slice(8 * p, 8 * p + 8)
 
 
 def test_alone_nothing_is_asked_of_others() -> None:

@@ -1,4 +1,4 @@
-"""Rules and optimisers that do not fit a model are told as such, before a run is begun."""
+"""Rules and optimisers that do not fit a model are refused before a run begins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.base.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation, rules
 from tacit.federated.plugin_checks import check_optimiser, check_rule
-from tacit.federated.server import OPTIMISERS, ServerConfig
+from tacit.federated.server import OPTIMISERS, ServerConfig, server_optimiser
 
 MODEL = {"a": jax.ShapeDtypeStruct((3, 2), jnp.float32), "b": jax.ShapeDtypeStruct((2,), jnp.float32)}
 
@@ -24,15 +24,16 @@ def mean(params, message):
     return trees.scale(-1 / message[1], message[0])
 
 
-@pytest.mark.parametrize("name", sorted(rules()))
-@pytest.mark.parametrize("bound", [0.0, 5.0])
-def test_every_rule_fits(name, bound):
-    check_rule(name, aggregation(AggregationConfig(rule=name, bound=bound)), MODEL)
+@pytest.mark.parametrize(
+    ("name", "settings"), [*((name, {}) for name in sorted(rules())), ("attentive", {"bound": 5.0})]
+)
+def test_every_rule_fits(name, settings):
+    check_rule(name, aggregation(AggregationConfig(name, settings=settings)), MODEL)
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMISERS))
 def test_every_optimiser_fits(name):
-    check_optimiser(name, OPTIMISERS[name](ServerConfig(optimiser=name, momentum=0.5)), MODEL)
+    check_optimiser(name, server_optimiser(ServerConfig(name)), MODEL)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_every_optimiser_fits(name):
         (Aggregation(say, lambda w, m: {**m[0], "c": m[1]}), r"combine returns \['c'\]"),
         (
             Aggregation(say, lambda w, m: jax.tree.map(jnp.mean, m[0])),
-            r"combine returns \['a'\] of shape \[\], and \[3, 2\]",
+            r"combine returns \['a'\] of shape \[\], expected \[3, 2\]",
         ),
         (Aggregation(say, lambda w, m: mean(w, m) if m[1] > 0 else w), "combine: TracerBoolConversionError"),
     ],

@@ -1,12 +1,19 @@
-"""Rules and optimisers of one's own: what is wrong with their files, their settings, and runs that remember them."""
+"""Custom rules and optimisers: mistakes in their files, their settings, objects, and runs that remember them."""
 
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
+import re
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import jax
+import numpy as np
+import optax
 import pytest
 
 from tacit import runs
@@ -16,10 +23,14 @@ from tacit.experiments import runner
 from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
-from tacit.federated import plugins
-from tacit.federated.server import server_optimiser
+from tacit.federated import plugins, trees
+from tacit.federated.aggregation import Aggregation, rules
+from tacit.federated.aggregation.mean import mean
+from tacit.federated.code_hash import object_hash
+from tacit.federated.server import OPTIMISERS, ServerConfig, server_optimiser
 from tacit.runs.config import from_tables, resolve
 
+KIND = plugins.Kind("RULES", "aggregation.rule", Aggregation, rules)
 CUT = """
 from tacit.federated.aggregation import Aggregation
 from tacit.federated.aggregation.mean import mean
@@ -30,15 +41,15 @@ def cut(length, sharp, how):
     said.append((length, sharp, how))
     return mean()
 
-RULES = {"cut": lambda config, length=1.0, sharp=False, how="all", kept=said: cut(length, sharp, how)}
+RULES = {"cut": lambda length=1.0, sharp=False, how="all", kept=said: cut(length, sharp, how)}
 """
 
 
 @pytest.mark.parametrize(
     ("name", "content", "named"),
     [
-        ("none.py", None, "none.py is not there or no .py file"),
-        ("text.txt", "RULES = {}", "text.txt is not there or no .py file"),
+        ("none.py", None, "none.py does not exist or is no .py file"),
+        ("text.txt", "RULES = {}", "text.txt does not exist or is no .py file"),
         ("empty.py", "", "empty.py declares no RULES and no OPTIMISERS"),
         ("leaves.py", "import sys; sys.exit(3)", "leaves.py: SystemExit: 3"),
         ("list.py", "RULES = [1]", "RULES must be a dict of functions by name"),
@@ -46,33 +57,48 @@ RULES = {"cut": lambda config, length=1.0, sharp=False, how="all", kept=said: cu
         ("thing.py", "RULES = {'normalized': 3}", "RULES must be a dict of functions by name"),
         (
             "taken.py",
-            "RULES = {'mean': lambda config: 1}",
-            "taken.py: 'mean' of RULES is a name in Tacit, too",
+            "RULES = {'mean': lambda: 1}",
+            "taken.py: 'mean' of RULES is also a name in Tacit",
         ),
-        ("bare.py", "RULES = {'normalized': lambda: 1}", "normalized' .bare.py.: it must be a function"),
+        ("bare.py", "RULES = {'normalized': lambda: 1}", "normalized' .bare.py.: returns int, expected Agg"),
         (
             "wants.py",
-            "RULES = {'normalized': lambda config, c: c}",
-            "it must be a function .config, setting=def",
+            "RULES = {'normalized': lambda c: c}",
+            "normalized' .wants.py.: its parameter 'c' needs a default.*of .aggregation. go without: rule, noise",
         ),
-        ("named.py", "RULES = {'normalized': lambda config, *, c: c}", "it must be a function"),
-        ("placed.py", "RULES = {'normalized': lambda config, c=1, /: c}", "it must be a function"),
-        ("forgets.py", "RULES = {'normalized': lambda c=1: c}", "its first without a default"),
-        ("dict.py", "RULES = {'normalized': dict}", "dict.py.: it must be a function"),
+        ("named.py", "RULES = {'normalized': lambda *, c: c}", "its parameter 'c' needs a default"),
+        ("placed.py", "RULES = {'normalized': lambda c=1, /: c}", "its parameter 'c' needs a default"),
+        (
+            "takes.py",
+            "RULES = {'normalized': lambda noise=1.0: 1}",
+            "'noise' has the name of a key of .aggreg",
+        ),
+        ("dict.py", "RULES = {'normalized': dict}", "dict.py.: its parameters cannot be read: ValueError"),
+        (
+            "notes.py",
+            "def f(c: 'Nowhere' = 1): pass\nRULES = {'normalized': f}",
+            "notes.py.: its parameters cannot be read: NameError: name 'Nowhere' is not defined",
+        ),
+        (
+            "beyond.py",
+            "from typing import Annotated\nfrom tacit.base.settings import Range\n"
+            "def f(c: Annotated[int, Range(1)] = 0): pass\nRULES = {'normalized': f}",
+            "aggregation.c = 0 must be at least 1",
+        ),
         (
             "raises.py",
-            "RULES = {'normalized': lambda config: 1 / 0}",
+            "RULES = {'normalized': lambda: 1 / 0}",
             "normalized' .raises.py.: ZeroDivision",
         ),
         (
             "none.py",
-            "RULES = {'normalized': lambda config: None}",
-            "makes NoneType, and Aggregation is wanted",
+            "RULES = {'normalized': lambda: None}",
+            "returns NoneType, expected Aggregation",
         ),
         ("torn.py", "def f(", "torn.py: SyntaxError"),
         (
             "other.py",
-            "RULES = {'normalised': lambda config: 1}",
+            "RULES = {'normalised': lambda: 1}",
             "aggregation.rule = 'normalized' is not known .*'normalised'",
         ),
     ],
@@ -89,21 +115,21 @@ def test_a_file_that_holds_no_such_rule(tmp_path, monkeypatch, name, content, na
 def with_settings(tmp_path, monkeypatch):
     (tmp_path / "cut.py").write_text(CUT)
     (tmp_path / "lion.py").write_text(
-        "import optax\nOPTIMISERS = {'lion': lambda config, decay=0.0: optax.lion(config.lr, weight_decay=decay)}\n"
+        "import optax\nOPTIMISERS = {'lion': lambda lr, decay=0.0: optax.lion(lr, weight_decay=decay)}\n"
     )
     monkeypatch.setenv("TACIT_RULES", os.pathsep.join(str(tmp_path / f) for f in ("cut.py", "lion.py")))
 
 
 @pytest.mark.usefixtures("with_settings")
 def test_a_rule_is_given_its_own_settings():
-    function = plugins.find("RULES", {}, "aggregation.rule", "cut").function
-    said = inspect.signature(function).parameters["kept"].default
+    factory = plugins.known(KIND)["cut"].factory
+    said = inspect.signature(factory).parameters["kept"].default
     plain = resolve("fedavg", ["aggregation.rule=cut"])
-    given = ["aggregation.own.length=2", "aggregation.own.how=some", "aggregation.own.sharp=true"]
+    given = ["aggregation.length=2", "aggregation.how=some", "aggregation.sharp=true"]
     config = resolve("fedavg", ["aggregation.rule=cut", *given])
     assert said == [(1.0, False, "all"), (2.0, True, "some")]
-    assert dict(plain.aggregation.own) == {"length": 1.0, "sharp": False, "how": "all"}  # defaults, too
-    assert dict(config.aggregation.own) == {"length": 2.0, "sharp": True, "how": "some"}
+    assert plain.aggregation.settings == {"length": 1.0, "sharp": False, "how": "all"}  # defaults, too
+    assert config.aggregation.settings == {"length": 2.0, "sharp": True, "how": "some"}
     assert from_tables(tomllib.loads(settings.dump(config))) == config
 
 
@@ -112,29 +138,27 @@ def test_a_rule_is_given_its_own_settings():
     ("given", "named"),
     [
         (
-            ["aggregation.rule=cut", "aggregation.own.lenght=2"],
-            "own.lenght: .*'cut' .cut.py. has no such .*'length'",
+            ["aggregation.rule=cut", "aggregation.lenght=2"],
+            "aggregation.lenght: .*'cut' .cut.py. has no such .*'length'",
         ),
-        (["aggregation.rule=cut", "aggregation.own.length=long"], "own.length = 'long' must be a number"),
+        (["aggregation.rule=cut", "aggregation.length=long"], "aggregation.length = 'long' must be a number"),
         (
-            ["aggregation.rule=cut", "aggregation.own.kept=1"],
-            "own.kept: .* has .* for a default, and settings are",
+            ["aggregation.rule=cut", "aggregation.kept=1"],
+            "aggregation.kept: .* has no such setting: its default is not a number",
         ),
         (
-            ["aggregation.own.length=2"],
-            "own.length: aggregation.rule = 'mean' has no such setting; it has none",
+            ["aggregation.length=2"],
+            "aggregation.length: aggregation.rule = 'mean' has no such setting .* = 'cut' has.; it is one of",
         ),
-        (["aggregation.own=2"], "'aggregation.own' must be a table"),
-        (["aggregation.own.length=[2]"], "own.length = .2. must be a number, a text"),
-        (["aggregation.own.length=inf"], "own.length = inf must be finite$"),
-        (["aggregation.own.länge=1"], "own.länge: a setting's name is letters a to z"),
+        (["aggregation.length=[2]"], "aggregation.length = .2. must be a number, a text"),
+        (["aggregation.length=inf"], "aggregation.length = inf must be finite$"),
+        (["aggregation.länge=1"], "aggregation.länge: a setting's name has only the letters a to z"),
         (["server.optimiser=loin"], "server.optimiser = 'loin' is not known .*'lion'"),
-        (["server.optimiser=lion", "server.own.dacay=1"], "server.own.dacay: .*'decay'"),
+        (["server.optimiser=lion", "server.dacay=1"], "server.dacay: .*'decay'"),
         (
-            ["server.own.decay=1"],
-            "server.own.decay: server.optimiser = 'sgd' has no such setting; it has none",
+            ["server.decay=1"],
+            "server.decay: server.optimiser = 'sgd' has no such setting .server.optimiser = 'lion' has.",
         ),
-        (["server.beta1=0.5"], "server.beta1 would do nothing"),
     ],
 )
 def test_settings_that_nothing_reads(given, named):
@@ -147,22 +171,20 @@ TINY = [*SMALL, "model.embedding=8", "model.hidden=8", "training.rounds=1"]
 
 
 @pytest.mark.usefixtures("with_settings")
-def test_another_rule_of_the_same_name_does_not_go_on_with_a_run(tmp_path):
+def test_another_rule_of_the_same_name_does_not_resume_a_run(tmp_path):
     cut = ["aggregation.rule=cut"]
     runs.train(resolve("fedavg", [*TINY, *cut]), tmp_path / "run")
-    runs.train(resolve("fedavg", [*TINY, *cut, "aggregation.own.length=1"]), tmp_path / "run", resume=True)
-    with pytest.raises(TacitError, match=r"begun with aggregation.own.length = 1.0, now 2.0"):
-        runs.train(
-            resolve("fedavg", [*TINY, *cut, "aggregation.own.length=2"]), tmp_path / "run", resume=True
-        )
+    runs.train(resolve("fedavg", [*TINY, *cut, "aggregation.length=1"]), tmp_path / "run", resume=True)
+    with pytest.raises(TacitError, match=r"begun with aggregation.length = 1.0, now 2.0"):
+        runs.train(resolve("fedavg", [*TINY, *cut, "aggregation.length=2"]), tmp_path / "run", resume=True)
     (tmp_path / "cut.py").write_text(CUT + "# changed\n")
-    with pytest.raises(TacitError, match="the file of the aggregation part of your own has changed"):
+    with pytest.raises(TacitError, match="the code of your custom aggregation rule has changed"):
         runs.train(resolve("fedavg", [*TINY, *cut]), tmp_path / "run", resume=True)
 
 
 HALF = """
 import optax, jax.numpy as jnp
-OPTIMISERS = {"half": lambda config: optax.lion(config.lr, mu_dtype=jnp.bfloat16)}
+OPTIMISERS = {"half": lambda lr: optax.lion(lr, mu_dtype=jnp.bfloat16)}
 """
 
 
@@ -187,7 +209,7 @@ def test_what_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch, code, ch
 
 def test_of_the_first_round_no_checkpoint_is_promised(tmp_path, monkeypatch):
     (tmp_path / "nan.py").write_text(
-        "import optax\nOPTIMISERS = {'lost': lambda config: optax.scale(float('nan'))}\n"
+        "import optax\nOPTIMISERS = {'lost': lambda: optax.scale(float('nan'))}\n"
     )
     monkeypatch.setenv("TACIT_RULES", str(tmp_path / "nan.py"))
     with pytest.raises(Diverged, match="round 1: training gave numbers that are not finite") as told:
@@ -195,30 +217,178 @@ def test_of_the_first_round_no_checkpoint_is_promised(tmp_path, monkeypatch):
     assert "checkpoint" not in str(told.value)
 
 
-def test_one_part_may_read_keys_that_only_others_of_ours_do(tmp_path, monkeypatch):
-    (tmp_path / "cut.py").write_text(
-        CUT + "import optax\nOPTIMISERS = {'look': lambda config: optax.sgd(1.0)}\n"
+NARROW = """
+from __future__ import annotations
+from typing import Annotated, Literal
+from tacit.base.settings import Range
+from tacit.federated.aggregation import Aggregation
+from tacit.federated.aggregation.mean import mean
+
+def narrow(share: Annotated[float, Range(0, 1)] = 0, how: Literal["a", "b"] = "a", many: float = 2) -> Aggregation:
+    return mean()
+
+RULES = {"narrow": narrow}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("share=2", "aggregation.share = 2.0 must be between 0 and 1"),
+        ("how=c", "aggregation.how = 'c' is not known; it is one of: a, b"),
+        ("many=x", "aggregation.many = 'x' must be a number"),
+    ],
+)
+def test_annotations_narrow_a_setting(tmp_path, monkeypatch, given, named):
+    (tmp_path / "narrow.py").write_text(NARROW)
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "narrow.py"))
+    plain = resolve("fedavg", ["aggregation.rule=narrow"]).aggregation.settings
+    assert plain == {"share": 0.0, "how": "a", "many": 2.0} and isinstance(plain["many"], float)
+    with pytest.raises(TacitError, match=named):
+        resolve("fedavg", ["aggregation.rule=narrow", f"aggregation.{given}"])
+
+
+def test_the_docs_list_every_setting_of_every_part():
+    rows = {
+        name: row.rpartition(" | ")[2]
+        for row in Path("docs/federated.md").read_text("utf-8").splitlines()
+        for name in re.findall(r'"([a-z-]+)"', row)
+        if re.search(r"^\|.*`(rule|optimiser) = ", row)
+    }
+    for factories in (rules(), OPTIMISERS):
+        for name, factory in factories.items():
+            declared = [p for p in inspect.signature(factory).parameters if p != "lr"]
+            assert all(f"`{setting}`" in rows[name] for setting in declared), name
+    assert set(rows) == {*rules(), *OPTIMISERS}
+
+
+# Objects of a notebook.
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    monkeypatch.setattr(plugins, "_registered", {"RULES": {}, "OPTIMISERS": {}})
+
+
+def doubled(strength: float = 2.0) -> Aggregation:
+    plain = mean()
+    return plain._replace(combine=lambda w, m: trees.scale(strength, plain.combine(w, m)))
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_rule_trains_as_one_of_a_file(tmp_path):
+    """Twice the mean at rate 1 is the mean at rate 2; its setting and its hash are written down."""
+    name = plugins.register_rule(doubled)
+    assert name == "doubled"
+    config = resolve("fedavg", [*TINY, f"aggregation.rule={name}"])
+    assert config.aggregation.settings == {"strength": 2.0} and config.aggregation.code
+    runs.train(config, tmp_path / "run")
+    runs.train(resolve("fedavg", [*TINY, "server.lr=2"]), tmp_path / "plain")
+    ours, plain = (runs.load(tmp_path / out).params for out in ("run", "plain"))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), ours, plain)
+
+    changed = resolve("fedavg", [*TINY, "aggregation.rule=doubled", "aggregation.strength=3"])
+    with pytest.raises(TacitError, match=r"begun with aggregation.strength = 2.0, now 3.0"):
+        runs.train(changed, tmp_path / "run", resume=True)
+    plugins.register_rule(lambda strength=2.0: mean(), "doubled")  # the cell was edited and run again
+    with pytest.raises(TacitError, match="the code of your custom aggregation rule has changed"):
+        runs.train(resolve("fedavg", [*TINY, "aggregation.rule=doubled"]), tmp_path / "run", resume=True)
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_optimiser_and_finished_parts_can_be_registered():
+    def halved(lr, share=0.5):
+        return optax.sgd(share * lr)
+
+    def step(config):
+        optimiser = server_optimiser(config)
+        return float(optimiser.update(1.0, optimiser.init(0.0))[0])
+
+    name = plugins.register_optimiser(halved)
+    assert step(ServerConfig(name, lr=3.0)) == -1.5
+    assert step(ServerConfig(name, lr=3.0, settings={"share": 1.0})) == -3.0
+    assert plugins.register_optimiser(optax.sgd(0.25), "fixed") == "fixed"
+    assert step(ServerConfig("fixed")) == -0.25
+    assert plugins.register_rule(doubled(3.0)) == "mean"  # by the function that made its message
+    with pytest.raises(TacitError, match="'mean' is also a name in Tacit; register it under another name"):
+        resolve("fedavg")
+    plugins.register_rule(doubled(3.0), "tripled")
+
+
+@pytest.mark.usefixtures("registry")
+def test_what_is_registered_is_checked_when_it_is_named():
+    plugins.register_rule(3, "three")  # type: ignore[arg-type]
+    with pytest.raises(TacitError, match=r"three' .registered in Python.: returns int, expected Aggregation"):
+        resolve("fedavg", ["aggregation.rule=three"])
+    plugins.register_rule(doubled)
+    with pytest.raises(TacitError, match=r"aggregation.strenght: .*'doubled' .registered .*'strength'"):
+        resolve("fedavg", ["aggregation.rule=doubled", "aggregation.strenght=1"])
+
+
+def notebook(source: str, number: int):
+    """A cell as IPython runs it: its source is known to linecache under the cell's own name."""
+    file, cell = f"<ipython-input-{number}>", {"__name__": "__main__"}
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), cell)
+    return cell
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["source", "bytecode"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def rule(a=1.0):\n    return a + 1", "def rule(a=1.0):\n    return a + 2"),
+        ("def rule(a=1.0):\n    return a", "def rule(a=2.0):\n    return a"),
+        (
+            "def f(x):\n    return x + 1\ndef rule(): return f(2)",
+            "def f(x):\n    return x - 1\ndef rule(): return f(2)",
+        ),
+        ("C = 1\ndef rule(): return C", "C = 2\ndef rule(): return C"),
+        (
+            "def make(a):\n    return lambda: a\nrule = make(1)",
+            "def make(a):\n    return lambda: a\nrule = make(2)",
+        ),
+        (
+            "def rule():\n    def inner(x):\n        return x * 2\n    return inner",
+            "def rule():\n    def inner(x):\n        return x * 3\n    return inner",
+        ),
+    ],
+    ids=["body", "default", "helper", "constant", "closure", "inner"],
+)
+def test_the_hash_of_a_notebooks_rule_changes_with_what_it_does(before, after, known):
+    rules = []
+    for number, source in enumerate((before, before, after)):
+        cell = notebook(source, number) if known else {"__name__": "__main__"}
+        if not known:
+            exec(source, cell)
+        rules.append(object_hash(cell["rule"]))
+    assert rules[0] == rules[1] != rules[2]
+
+
+def test_the_hash_is_the_same_in_another_process():
+    code = "import test_plugins as t; from tacit.federated.code_hash import object_hash as h; "
+    told = subprocess.run(
+        [sys.executable, "-c", code + "print(h(t.doubled), h(t.doubled(3.0)), h(t.optax.adam(0.1)))"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "cut.py"))
-    keys = ["aggregation.uniform=true", "server.nesterov=true", "server.beta1=0.5"]
-    resolve("fedavg", ["aggregation.rule=cut", "server.optimiser=look", *keys])
-    for key in keys:
-        with pytest.raises(TacitError, match="would do nothing"):
-            resolve("fedatt", [key])
+    assert told.stdout.split() == [object_hash(x) for x in (doubled, doubled(3.0), optax.adam(0.1))]
 
 
 def test_an_edited_file_is_read_again_in_the_same_process(tmp_path, monkeypatch):
-    """As in a notebook; the mark must be of the code that trains."""
+    """As in a notebook; the hash must be of the code that trains."""
     file = tmp_path / "step.py"
     monkeypatch.setenv("TACIT_RULES", str(file))
-    marks, steps = set(), []
+    hashes, steps = set(), []
     for rate in (1, 2):  # of the same length, in the same second
-        file.write_text(f"import optax\nOPTIMISERS = {{'step': lambda config: optax.sgd({rate}.0)}}\n")
+        file.write_text(f"import optax\nOPTIMISERS = {{'step': lambda: optax.sgd({rate}.0)}}\n")
         config = resolve("fedavg", ["server.optimiser=step"]).server
         optimiser = server_optimiser(config)
         steps.append(float(optimiser.update(1.0, optimiser.init(0.0))[0]))
-        marks.add(config.code)
-    assert steps == [-1, -2] and len(marks) == 2
+        hashes.add(config.code)
+    assert steps == [-1, -2] and len(hashes) == 2
 
 
 def test_a_file_with_dataclasses_and_an_optimiser_that_counts_in_python(tmp_path, monkeypatch):
@@ -229,7 +399,7 @@ def test_a_file_with_dataclasses_and_an_optimiser_that_counts_in_python(tmp_path
         "import jax, optax\n"
         "@dataclass\nclass Rate:\n    value: float = 1.0\n"
         "step = lambda g, s, w=None: (jax.tree.map(lambda x: -Rate().value * x, g), s + 1)\n"
-        "OPTIMISERS = {'count': lambda config: optax.GradientTransformation(lambda w: 0, step)}\n"
+        "OPTIMISERS = {'count': lambda: optax.GradientTransformation(lambda w: 0, step)}\n"
     )
     monkeypatch.setenv("TACIT_RULES", str(tmp_path / "count.py"))
     given = [*TINY, "server.optimiser=count"]
@@ -251,8 +421,8 @@ model = {embedding = 8, hidden = 8}
 training.rounds = 1
 
 [[grid]]
-label = "length {aggregation.own.length}"
-aggregation.own.length = [1, 2]
+label = "length {aggregation.length}"
+aggregation.length = [1, 2]
 
 [[metrics]]
 name = "perplexity"
@@ -266,9 +436,10 @@ def test_a_sweep_over_a_rules_own_setting(tmp_path):
     (tmp_path / "mine.toml").write_text(SWEEP)
     rows = find(str(tmp_path / "mine.toml")).rows
     assert [row.label for row in rows] == ["length 1", "length 2"]
-    assert [
-        dict(config_of(r.settings, 0, Place(None, tmp_path)).aggregation.own)["length"] for r in rows
-    ] == [1, 2]
+    assert [config_of(r.settings, 0, Place(None, tmp_path)).aggregation.settings["length"] for r in rows] == [
+        1,
+        2,
+    ]
     (tmp_path / "cut.py").write_text(CUT + "# changed\n")
     changed = find(str(tmp_path / "mine.toml")).rows
     assert [row.settings for row in rows] == [row.settings for row in changed]
@@ -289,7 +460,7 @@ def test_a_row_of_an_edited_preset_is_another(tmp_path, monkeypatch):
 def test_what_is_wrong_with_the_last_row_is_told_before_the_first_is_trained(tmp_path):
     (tmp_path / "mine.toml").write_text(SWEEP.replace("[1, 2]", '[1, "long"]'))
     with pytest.raises(
-        TacitError, match=r"experiment 'mine', row 'length long': aggregation.own.length = 'long'"
+        TacitError, match=r"experiment 'mine', row 'length long': aggregation.length = 'long'"
     ):
         runner.run(find(str(tmp_path / "mine.toml")), tmp_path / "out")
 
@@ -297,5 +468,5 @@ def test_what_is_wrong_with_the_last_row_is_told_before_the_first_is_trained(tmp
 def test_text_is_given_as_it_is(tmp_path, monkeypatch):
     (tmp_path / "cut.py").write_text(CUT)
     monkeypatch.setenv("TACIT_RULES", str(tmp_path / "cut.py"))
-    wanted = {"preset": "fedavg", "aggregation.rule": "cut", "aggregation.own.how": "größer 😀"}
-    assert dict(config_of(wanted, 0, Place(None, tmp_path)).aggregation.own)["how"] == "größer 😀"
+    wanted = {"preset": "fedavg", "aggregation.rule": "cut", "aggregation.how": "größer 😀"}
+    assert config_of(wanted, 0, Place(None, tmp_path)).aggregation.settings["how"] == "größer 😀"

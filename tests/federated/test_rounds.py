@@ -14,9 +14,10 @@ from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.batching import order_of_work
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, federation, text_cohort, text_federation
+from tacit.federated.rounds import Algorithm, federation
 from tacit.federated.sampling import SamplingConfig, choose
 from tacit.federated.server import ServerConfig
+from tacit.federated.text_cohorts import text_cohort, text_federation
 from tacit.models import ModelConfig, language_model
 from tacit.text.packed import pack
 
@@ -32,7 +33,7 @@ def identical(a, b):
 def test_a_whole_run_written_out_in_numpy():
     """FedAvg with momentum on the server, schedules on both sides, half of the people, drop-outs."""
     client = ClientConfig(batch=2, lr=0.4, epochs=2, schedule="linear")
-    server = ServerConfig(lr=0.8, momentum=0.5, schedule="linear")
+    server = ServerConfig(lr=0.8, schedule="linear", settings={"momentum": 0.5})
     sampling = SamplingConfig(clients=3, dropout=0.3)
     algorithm = Algorithm(client, AggregationConfig(), server, sampling)
     rounds = 4

@@ -10,7 +10,8 @@ import pytest
 from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 from flwr.server import strategy as flower
 
-from tacit.federated.server import ServerConfig, ServerState, apply, server_optimiser
+from tacit.federated.rounds import ServerState, apply
+from tacit.federated.server import ServerConfig, server_optimiser
 
 START = {"a": np.array([[1.0, -2.0], [0.5, 3.0]], np.float32), "b": np.array([0.3, -0.7, 1.1], np.float32)}
 ROUNDS = 4
@@ -58,7 +59,10 @@ def test_momentum_by_formula(nesterov):
         step = {k: g[k] + beta * m[k] if nesterov else m[k] for k in m}
         w = {k: w[k] - lr * factor * step[k] for k in w}
         expected.append(w)
-    close(run(ServerConfig(lr=lr, momentum=beta, nesterov=nesterov), gradients, factors), expected)
+    close(
+        run(ServerConfig(lr=lr, settings={"momentum": beta, "nesterov": nesterov}), gradients, factors),
+        expected,
+    )
 
 
 def test_adam_by_formula():
@@ -70,7 +74,7 @@ def test_adam_by_formula():
         v = {k: b2 * v[k] + (1 - b2) * g[k] ** 2 for k in v}
         w = {k: w[k] - lr * (m[k] / (1 - b1**t)) / (np.sqrt(v[k] / (1 - b2**t)) + tau) for k in w}
         expected.append(w)
-    config = ServerConfig(optimiser="adam", lr=lr, beta1=b1, beta2=b2, tau=tau)
+    config = ServerConfig(optimiser="adam", lr=lr, settings={"beta1": b1, "beta2": b2, "tau": tau})
     close(run(config, gradients), expected)
 
 
@@ -82,20 +86,26 @@ def test_adagrad_by_formula():
         v = {k: v[k] + g[k] ** 2 for k in v}
         w = {k: w[k] - lr * g[k] / np.sqrt(v[k] + tau**2) for k in w}
         expected.append(w)
-    close(run(ServerConfig(optimiser="adagrad", lr=lr, tau=tau), gradients), expected)
+    close(run(ServerConfig(optimiser="adagrad", lr=lr, settings={"tau": tau}), gradients), expected)
 
 
 @pytest.mark.parametrize(
     ("config", "by_hand"),
     [
-        (ServerConfig(optimiser="adam", lr=0.1, beta1=0.7), optax.adam(0.1, b1=0.7, b2=0.99, eps=1e-3)),
         (
-            ServerConfig(optimiser="yogi", lr=0.1, tau=1e-2),
+            ServerConfig(optimiser="adam", lr=0.1, settings={"beta1": 0.7}),
+            optax.adam(0.1, b1=0.7, b2=0.99, eps=1e-3),
+        ),
+        (
+            ServerConfig(optimiser="yogi", lr=0.1, settings={"tau": 1e-2}),
             optax.chain(
                 optax.scale_by_yogi(0.9, 0.99, 1e-2, initial_accumulator_value=0.0), optax.scale(-0.1)
             ),
         ),
-        (ServerConfig(lr=0.1, momentum=0.9, nesterov=True), optax.sgd(0.1, momentum=0.9, nesterov=True)),
+        (
+            ServerConfig(lr=0.1, settings={"momentum": 0.9, "nesterov": True}),
+            optax.sgd(0.1, momentum=0.9, nesterov=True),
+        ),
     ],
     ids=lambda x: getattr(x, "optimiser", ""),
 )
@@ -134,7 +144,7 @@ def test_fedadam_is_flowers_where_tau_vanishes():
     theirs = flower.FedAdam(
         initial_parameters=first_parameters(), eta=0.02, beta_1=0.9, beta_2=0.99, tau=1e-9
     )
-    mine = run(ServerConfig(optimiser="adam", lr=0.02, tau=1e-9), gradients)
+    mine = run(ServerConfig(optimiser="adam", lr=0.02, settings={"tau": 1e-9}), gradients)
     close(mine, flowers(theirs, gradients, 0), rtol=1e-4, atol=1e-5)
 
 
@@ -145,14 +155,19 @@ def test_fedyogi_is_flowers_but_for_the_bias():
         initial_parameters=first_parameters(), eta=0.02, beta_1=0.9, beta_2=0.99, tau=1e-9
     )
     path = flowers(theirs, gradients, 1, lambda t: 0.02 * np.sqrt(1 - 0.99**t) / (1 - 0.9**t))
-    close(run(ServerConfig(optimiser="yogi", lr=0.02, tau=1e-9), gradients), path, rtol=1e-4, atol=1e-6)
+    close(
+        run(ServerConfig(optimiser="yogi", lr=0.02, settings={"tau": 1e-9}), gradients),
+        path,
+        rtol=1e-4,
+        atol=1e-6,
+    )
 
 
 def test_fedadagrad_is_flowers_where_tau_vanishes():
     gradients = pseudo_gradients()
     theirs = flower.FedAdagrad(initial_parameters=first_parameters(), eta=0.1, tau=1e-9)
     close(
-        run(ServerConfig(optimiser="adagrad", lr=0.1, tau=1e-9), gradients),
+        run(ServerConfig(optimiser="adagrad", lr=0.1, settings={"tau": 1e-9}), gradients),
         flowers(theirs, gradients, 1),
         rtol=1e-4,
     )

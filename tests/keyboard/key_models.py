@@ -8,7 +8,6 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from tacit.base import settings
 from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
 from tacit.keyboard.suggestions import Suggester, over
@@ -19,6 +18,7 @@ from tacit.ngram.automaton import Automaton
 from tacit.ngram.model import automaton_source
 from tacit.runs import directory
 from tacit.runs.config import resolve
+from tacit.runs.format import dump
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 TALK = """the vampire drank blood
@@ -69,7 +69,7 @@ def write_run(path: Path, words: Vocabulary) -> Path:
     """A run directory of a network that has learnt nothing yet."""
     config = resolve("fedavg", ["model.embedding=8", "model.hidden=8"])
     (path / "checkpoints").mkdir(parents=True)
-    (path / "config.toml").write_text(settings.dump(config), "utf-8")
+    (path / "config.toml").write_text(dump(config), "utf-8")
     words.save(path / "vocabulary.txt")
     params = language_model(config.model, len(words)).init(jax.random.key(1))
     params = jax.tree.map(lambda a: 10 * a, params)  # opinions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -134,7 +134,14 @@ def test_a_network_over_pieces_suggests_words_of_one_piece():
     spelling = pieces.Spelling(inventory, Vocabulary((*SPECIALS, *counts)))
     model = language_model(config.model, len(inventory.vocabulary))
     params = jax.tree.map(lambda a: 10 * a, model.init(jax.random.key(2)))
-    run = runs.Run(Path("nowhere"), config, inventory.vocabulary, model, params, spelling)
+    run = SimpleNamespace(
+        config=config,
+        vocabulary=inventory.vocabulary,
+        model=model,
+        params=params,
+        spelling=spelling,
+        encoder=spelling,
+    )
     asked, context = over(network_source(run)), ["saw", "trees"]
     ids = spelling.encode(context)[:-1]
     wanted = reference.next_words(model, params, ids, 99, allowed=inventory.whole)

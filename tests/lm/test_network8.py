@@ -289,7 +289,7 @@ def test_jax_is_not_needed(tmp_path: Path, asked: str) -> None:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
     )
     here = fresh(reader.open(path), ["to", "be"])
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from test_ngram_score import V, random_text
 
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, distribution, from_kneser_ney
-from tacit.ngram.counts.quality import change, judge, share
+from tacit.ngram.counts.quality import change, score_counts, share
 from tacit.ngram.distillation.pruning import with_backoffs
 from tacit.ngram.score import score
 from tacit.ngram.suggest import top_k
@@ -73,16 +73,16 @@ class TestCompared:
             typed = [t for t in text.tokens.tolist() if t not in (0, EOS)]
             missed = sum(t not in known for t in typed)
             for supplement in (None, random_text(4, 60)):
-                people = judge(counts, self.WORDS, capacity, text, supplement)
+                people = score_counts(counts, self.WORDS, capacity, text, supplement)
                 assert people.words.sum() == len(typed) and people.oov.sum() == missed
 
     def test_accuracy_is_that_of_the_ngram_whose_unigrams_were_replaced(self) -> None:
         """A unigram model suggests the word counted most, whatever the supplement says."""
         text, supplement = random_text(5, 40), random_text(6, 60)
         counts = np.array([0, 0, 0, 1, 1, 1, 1, 50, 1.0])
-        people = judge(counts, self.WORDS, 99, text, supplement, order=1)
+        people = score_counts(counts, self.WORDS, 99, text, supplement, order=1)
         assert people.top1.sum() == np.count_nonzero(text.tokens == 7)
-        trigram = judge(counts, self.WORDS, 99, text, supplement, order=3)
+        trigram = score_counts(counts, self.WORDS, 99, text, supplement, order=3)
         assert trigram.top1.sum() > people.top1.sum()
 
     def test_change_is_the_jackknife_of_the_ratio(self) -> None:

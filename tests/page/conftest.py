@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hands import PATIENCE
 from page_site import Small, Visit, chromium, kneser_ney, running
 
 from tacit.page import server
+from tacit.page.models import PageModel
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +27,8 @@ def cased(tmp_path_factory: pytest.TempPathFactory) -> Small:
 def address(small: Small, cased: Small) -> Iterator[str]:
     """The page with two models, one word blocked."""
     shown = [
-        server.Shown("small", "Small", "without capitals", small.path.read_bytes()),
-        server.Shown("cased", "Cased", "with capitals", cased.path.read_bytes()),
+        PageModel("small", "Small", "without capitals", small.path.read_bytes()),
+        PageModel("cased", "Cased", "with capitals", cased.path.read_bytes()),
     ]
     with running(server.site(shown, blocked=["tomorrow"])) as found:
         yield found
@@ -40,7 +42,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("Playwright is not installed: pip install -e '.[dev]'")
     path = chromium()
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=PATIENCE)
         yield found
         found.close()
 
@@ -54,7 +56,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
         options = {"viewport": {"width": 1100, "height": 900}, "reduced_motion": "reduce", **options}
         context = browser.new_context(**options)
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         seen = Visit(page, [], [])
         page.on("request", lambda request: seen.requests.append(request.url))

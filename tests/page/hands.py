@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
+PATIENCE = 60_000  # milliseconds until what is waited for has failed; a busy machine takes its time
+
+
+def until(page, holds: Callable[[], object]) -> None:
+    """Wait for what the page does in its own time."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < end, "the page did not do it"
+        page.wait_for_timeout(20)
+
+
+def settle(page) -> None:
+    """Wait until the browser has told the page of what was done, and has drawn it: two frames, and what they began."""
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+    )
+
 
 def text(page) -> str:
     return page.get_by_label("Message", exact=True).input_value()

@@ -5,16 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hands import bar, learnt, text
-
-
-def _until(holds, page) -> None:
-    """Wait for what the page does in its own time."""
-    for _ in range(100):
-        if holds():
-            return
-        page.wait_for_timeout(50)
-    pytest.fail("the page did not do it")
+from hands import bar, learnt, settle, text, until
 
 
 def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp_path):
@@ -36,7 +27,7 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     exported = json.loads((tmp_path / "words.json").read_text())
     assert exported["format"] == "tacit personal cache 1" and len(exported["entries"]) == 8
     stored = "localStorage.getItem('tacit.words')"  # soon, not only when the page is left
-    _until(lambda: "grzmblf" in (page.evaluate(stored) or ""), page)
+    until(page, lambda: "grzmblf" in (page.evaluate(stored) or ""))
     page.reload()
     page.wait_for_selector("html[data-ready]")
     page.keyboard.type("gr")
@@ -67,7 +58,7 @@ def test_a_list_that_is_cut_says_so(visit, address):
 def test_no_other_tab_brings_back_what_was_erased(visit, address):
     first = visit(address).page
     first.keyboard.type("my secret diagnosis is known ")
-    _until(lambda: first.evaluate("localStorage.getItem('tacit.words')"), first)
+    until(first, lambda: first.evaluate("localStorage.getItem('tacit.words')"))
     second = first.context.new_page()
     second.goto(address)
     second.wait_for_selector("html[data-ready]")
@@ -96,11 +87,11 @@ def test_the_switch_stays_off_and_reaches_other_tabs(visit, address):
     switch = second.get_by_label("Learn from what I type here")
     assert not switch.is_checked()
     first.get_by_label("Learn from what I type here").check()
-    _until(switch.is_checked, second)
+    until(second, switch.is_checked)
     second.keyboard.type("hello ")
     assert learnt(second) == "1"
     first.get_by_label("Learn from what I type here").uncheck()
-    _until(lambda: not switch.is_checked(), second)
+    until(second, lambda: not switch.is_checked())
     second.keyboard.type("my secret ")
     assert learnt(second) == "1"
 
@@ -120,7 +111,7 @@ def test_words_deleted_at_once_are_unlearnt(page, how):
     assert learnt(page) == "2"
     for name in how[:-1]:
         page.keyboard.press(name)
-        page.wait_for_timeout(10)  # the browser tells of it
+        settle(page)  # the browser tells of it
         assert learnt(page) == "2"  # a selection changes nothing
     page.keyboard.press(how[-1])
     assert learnt(page) == "1" and text(page).startswith("My ")
@@ -132,7 +123,7 @@ def test_only_the_latest_words_are_unlearnt(page):
     page.keyboard.type("one two three ")
     box = page.get_by_label("Message", exact=True)
     box.evaluate("box => box.setSelectionRange(0, 4)")  # others follow, and stay
-    page.wait_for_timeout(10)
+    settle(page)
     page.keyboard.press("Delete")
     assert text(page) == "two three " and learnt(page) == "3"
     page.keyboard.press("End")
@@ -150,7 +141,7 @@ def test_only_the_latest_words_are_unlearnt(page):
     page.keyboard.type(" mine ")
     assert text(page) == "short mine " and learnt(page) == "4"
     page.keyboard.press("Control+a")
-    page.wait_for_timeout(10)
+    settle(page)
     page.keyboard.press("Delete")
     assert learnt(page) == "3"
 
@@ -160,13 +151,13 @@ def test_moving_the_caret_changes_no_count(page):
     assert learnt(page) == "3"
     for name in ("Home", "End", "ArrowLeft", "Control+ArrowLeft", "End"):
         page.keyboard.press(name)
-        page.wait_for_timeout(10)  # the browser tells of it
+        settle(page)  # the browser tells of it
         assert learnt(page) == "3", name
     page.keyboard.press("Enter")
     page.keyboard.type("four five ")
     for name in ("ArrowUp", "Home", "End", "ArrowDown", "Home", "End") * 2:
         page.keyboard.press(name)
-        page.wait_for_timeout(10)
+        settle(page)
         assert learnt(page) == "5", name
     switch = page.get_by_label("Learn from what I type here")
     switch.uncheck()
@@ -175,13 +166,13 @@ def test_moving_the_caret_changes_no_count(page):
     page.get_by_label("Message", exact=True).focus()
     for name in ("Home", "End"):
         page.keyboard.press(name)
-        page.wait_for_timeout(10)
+        settle(page)
         assert learnt(page) == "5", name
     page.get_by_role("button", name="Erase").click()
     page.get_by_label("Message", exact=True).focus()
     for name in ("Home", "ArrowUp", "End"):
         page.keyboard.press(name)
-        page.wait_for_timeout(10)
+        settle(page)
         assert learnt(page) == "Nothing yet", name
 
 
@@ -254,7 +245,7 @@ def test_a_word_that_is_finished_twice_was_typed_once(page):
     page.keyboard.type("grzmblf ")
     for name in ("Home", "End"):
         page.keyboard.press(name)
-        page.wait_for_timeout(10)  # the browser tells of it
+        settle(page)  # the browser tells of it
     page.keyboard.press("Backspace")
     page.keyboard.type(", ")
     assert learnt(page) == "1"

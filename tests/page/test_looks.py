@@ -105,7 +105,7 @@ def test_contrast_is_enough_in_both_themes_and_the_switch_turns_them(visit, addr
         before = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
         seen.page.locator("#theme").click()
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-        seen.page.wait_for_timeout(200)
+        seen.page.wait_for_function("document.getAnimations().length === 0")  # colours have changed
     assert seen.complaints == []
 
 

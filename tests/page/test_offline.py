@@ -10,6 +10,7 @@ from page_site import running
 
 from tacit.keyboard import suggestions
 from tacit.page import server
+from tacit.page.models import PageModel
 
 
 class Counted(dict):
@@ -25,7 +26,7 @@ class Counted(dict):
 
 
 def test_no_request_after_loading_and_the_browser_refuses_any(visit, small):
-    files = Counted(server.site([server.Shown("a", "A", "", small.path.read_bytes())]))
+    files = Counted(server.site([PageModel("a", "A", "", small.path.read_bytes())]))
     with running(files) as address:
         seen = visit(address)
         loaded, asked = list(seen.requests), len(files.asked)
@@ -76,7 +77,7 @@ def test_nothing_can_be_typed_before_the_door_is_shut(browser, address):
 
 
 def test_it_works_on_after_the_server_is_gone(visit, small, cased):
-    shown = [server.Shown(n, n, "", m.path.read_bytes()) for n, m in (("small", small), ("cased", cased))]
+    shown = [PageModel(n, n, "", m.path.read_bytes()) for n, m in (("small", small), ("cased", cased))]
     with running(server.site(shown)) as address:
         seen = visit(address)
     tap(seen.page, "see you")
@@ -94,10 +95,10 @@ def test_models_that_cannot_be_used_are_named_and_the_others_work(visit, small):
     newer = bytearray(good)
     struct.pack_into("<I", newer, 8, 2)
     shown = [
-        server.Shown("newer", "Newer", "", bytes(newer)),
-        server.Shown("cut", "Cut", "", good[:-10]),
-        server.Shown("empty", "Empty", "", b""),
-        server.Shown("good", "Good", "", good),
+        PageModel("newer", "Newer", "", bytes(newer)),
+        PageModel("cut", "Cut", "", good[:-10]),
+        PageModel("empty", "Empty", "", b""),
+        PageModel("good", "Good", "", good),
     ]
     with running(server.site(shown, problems=["Something else"])) as address:
         seen = visit(address)
@@ -113,7 +114,7 @@ def test_models_that_cannot_be_used_are_named_and_the_others_work(visit, small):
 @pytest.mark.parametrize("broken", ["no models", "no list", "a model is missing"])
 def test_without_any_model_the_keys_still_type(visit, small, broken):
     files = dict(
-        server.site([] if broken == "no models" else [server.Shown("a", "A", "", small.path.read_bytes())])
+        server.site([] if broken == "no models" else [PageModel("a", "A", "", small.path.read_bytes())])
     )
     if broken == "no list":
         del files["/models.json"]

@@ -24,8 +24,8 @@ from tacit.keyboard import layout, parameters
 from tacit.lm.protocol import suggest
 from tacit.ngram.compact import reader
 from tacit.ngram.compact.model import CompactSource
-from tacit.page import makers, server
-from tacit.page import models as serve_models
+from tacit.page import building, models, server
+from tacit.page.models import PageModel, page_models
 from tacit.personal import models as personal_models
 
 PIECES = [
@@ -63,7 +63,7 @@ def ask(
 ) -> tuple[int, dict[str, str], bytes]:
     """A request with exactly this path, which clients would tidy up."""
     where = urlsplit(address)
-    with socket.create_connection((where.hostname, where.port), timeout=10) as line:
+    with socket.create_connection((where.hostname, where.port), timeout=60) as line:
         line.sendall(
             f"{method} ".encode() + path + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
         )
@@ -76,7 +76,7 @@ def ask(
 
 
 def test_all_files_of_the_page_are_served_with_the_policy(small):
-    files = server.site([server.Shown("a", "A", "first", small.path.read_bytes())], ["damn"], ["no luck"])
+    files = server.site([PageModel("a", "A", "first", small.path.read_bytes())], ["damn"], ["no luck"])
     with running(files) as address:
         for path, wanted in files.items():
             status, head, body = ask(address, path.encode())
@@ -125,7 +125,7 @@ class Plain:
 
 @pytest.fixture(scope="module")
 def plain(small):
-    files = server.site([server.Shown("a", "A", "", small.path.read_bytes())])
+    files = server.site([PageModel("a", "A", "", small.path.read_bytes())])
     with running(files) as address:
         yield Plain(files, address)
 
@@ -174,6 +174,9 @@ def test_what_cannot_be_served_is_one_line(tacit, small, tmp_path):
         taken.listen()
         port = taken.getsockname()[1]
         tacit("serve", small.path, "--no-open", "--port", port).refused(f"port {port} is in use", "--port")
+        # what is wrong with the file is told first: it depends on the command alone, not on the machine
+        tacit("serve", tmp_path / "no.tacit", "--port", port).refused("no.tacit", "there is no such file")
+        tacit("serve", tmp_path, "--port", port).refused("not a run directory")
     tacit("serve", small.path, "--port", 70_000).refused("--port 70000")
     tacit("serve", small.path, "--port", 0, "--host", "203.0.113.1").refused("--host 203.0.113.1")
     tacit("serve", small.path, "--port", 0, "--host", "").refused("--host is empty")
@@ -197,14 +200,14 @@ def test_the_command_serves_until_it_is_interrupted(process, small, tmp_path):
     started = process.start("serve", small.path, "--no-open", "--port", 0, "--block", tmp_path / "block.txt")
     try:
         address = started.stdout.readline().split()[0]
-        with urllib.request.urlopen(address + "models.json", timeout=10) as answer:
+        with urllib.request.urlopen(address + "models.json", timeout=60) as answer:
             listed = json.load(answer)
         assert [m["title"] for m in listed["models"]] == ["typists, lower"] and listed["blocked"] == ["damn"]
-        with urllib.request.urlopen(address + listed["models"][0]["file"], timeout=10) as answer:
+        with urllib.request.urlopen(address + listed["models"][0]["file"], timeout=60) as answer:
             assert answer.read() == small.path.read_bytes()
     finally:
         started.send_signal(2)
-        out, err = started.communicate(timeout=30)
+        out, err = started.communicate(timeout=120)
     assert (started.returncode, out, err) == (0, "", "")
 
 
@@ -235,23 +238,23 @@ def tune(path: Path, word: str, cache: str = "0.0") -> None:
 
 
 def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
-    monkeypatch.setattr(makers, "SENTENCES", 200)
+    monkeypatch.setattr(building, "SENTENCES", 200)
     assert {"collected", "personal-ana"} <= {
-        shown.id for shown in serve_models.find(run).models
+        shown.id for shown in page_models(run).models
     }  # kept, so made once
     started = process.start("serve", run, "--no-open", "--port", 0, "--host", "0.0.0.0")
     try:
         address = started.stdout.readline().split()[0]
-        with urllib.request.urlopen(address + "models.json", timeout=10) as answer:
+        with urllib.request.urlopen(address + "models.json", timeout=60) as answer:
             assert [m["id"] for m in json.load(answer)["models"]] == ["federated", "untrained"]
     finally:
         started.send_signal(2)
-        started.communicate(timeout=30)
+        started.communicate(timeout=120)
 
 
 def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(makers, "SENTENCES", 200)
-    found = {shown.id: shown for shown in serve_models.find(run).models}
+    monkeypatch.setattr(building, "SENTENCES", 200)
+    found = {shown.id: shown for shown in page_models(run).models}
     assert list(found) == [
         "federated",
         "untrained",
@@ -269,29 +272,29 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     flat = [p for _, p in suggest(CompactSource(opened["untrained"]), ["see"], 10)]
     assert max(flat) < 2.5 * min(flat)  # an untrained network prefers nothing much
     kept = {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
-    assert serve_models.find(run) == (list(found.values()), [])
+    assert page_models(run) == (list(found.values()), [])
     assert kept == {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
     file = run / "keyboard" / "collected.tacit"
     file.write_bytes(file.read_bytes()[:-1])  # damaged: made again
-    assert serve_models.find(run) == (list(found.values()), [])
+    assert page_models(run) == (list(found.values()), [])
     tune(run, "them")  # ana's model is another one now
-    (again,) = (shown for shown in serve_models.find(run).models if shown.id == "personal-ana")
+    (again,) = (shown for shown in page_models(run).models if shown.id == "personal-ana")
     (tmp_path / "again.tacit").write_bytes(again.data)
     assert suggest(CompactSource(reader.open(tmp_path / "again.tacit")), ["see"], 1)[0][0] == "them"
     tune(run, "them", cache="0.3")  # a mixture: its network alone is not what was accepted
-    assert "personal-ana" not in [shown.id for shown in serve_models.find(run).models]
+    assert "personal-ana" not in [shown.id for shown in page_models(run).models]
     tune(run, "them")
     (run / "ngram").mkdir()
     (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)
     others = write_corpus(tmp_path / "others.jsonl", people=3)
     summary = {"base": "another network", "supplement_corpus": str(others)}
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))
-    models, problems = serve_models.find(run)
+    models, problems = page_models(run)
     assert models[0].data == found["federated"].data and "an earlier network" in problems[0]
     assert "supplement" in [shown.id for shown in models]
     summary["base"] = runs.digest(run)
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))  # now this is the run's model,
-    assert serve_models.find(run).models[0].data == found["collected"].data
+    assert page_models(run).models[0].data == found["collected"].data
     (run / "ngram" / "summary.json").unlink()
     newer = b"TacitNG\n" + struct.pack("<IIII", 9, 0, 24, 0)
     for bad, told in (
@@ -300,7 +303,7 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
         (newer, "version 9"),
     ):
         (run / "ngram" / "model.tacit").write_bytes(bad)  # named, and a small one takes its place
-        models, problems = serve_models.find(run)
+        models, problems = page_models(run)
         assert models[0].data == found["federated"].data and len(models) == len(found)
         assert len(problems) == 1 and told in problems[0] and "in its place" in problems[0]
     (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)
@@ -308,15 +311,15 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     damaged = bytearray(network.read_bytes())
     damaged[-1] ^= 1
     network.write_bytes(damaged)  # and nothing else can be made any more
-    models, problems = serve_models.find(run)
+    models, problems = page_models(run)
     assert [(shown.id, shown.data) for shown in models] == [("federated", found["collected"].data)]
     assert len(problems) == 4 and "Personal: ana" in problems[-1] and "sha256" in problems[-1]
     (run / "ngram" / "model.tacit").write_bytes(newer)
     with pytest.raises(TacitError, match="sha256"):  # nor the small one
-        serve_models.find(run)
+        page_models(run)
 
 
 def test_the_examples_of_the_modules_hold():
-    for module in (server, serve_models):
+    for module in (server, models):
         assert doctest.testmod(module).failed == 0
     assert doctest.testmod(server).attempted >= 3

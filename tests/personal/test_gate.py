@@ -128,13 +128,13 @@ def test_a_margin_is_chosen_by_harm_first_then_by_gain():
 
 
 def test_of_margins_that_harm_alike_the_largest_is_taken():
-    said = gate.nothing(gate.MARGINS)
+    said = gate.empty_report(gate.MARGINS)
     said[:, -1] = [10, 0, 0, 0, 10, 10]  # everybody passes every margin, and everybody is hurt
     assert gate.choose(said) == len(gate.MARGINS) - 1
 
 
 def test_where_every_margin_loses_the_one_that_loses_least_is_taken():
-    said = gate.nothing(gate.MARGINS)
+    said = gate.empty_report(gate.MARGINS)
     said[:, :, 0], said[:, :, 2] = 10, -1000  # ten people at each level, all of them a little worse
     assert gate.choose(said) == len(gate.MARGINS) - 1
 

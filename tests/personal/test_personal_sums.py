@@ -85,7 +85,7 @@ def test_the_order_of_people_changes_no_bit(seed, people):
 def test_a_message_is_one_entry_of_each_table():
     """Nothing but addition makes the total, and one device fills one bin and one group."""
     rows = outcomes(0, 30)
-    said = sums.message(rows, 4, 7)
+    said = sums.device_report(rows, 4, 7)
     assert is_plain_sum(said) and all(part.dtype == np.int64 for part in said)
     assert said.bins.sum() == 1 and said.bins.max() == 1
     for table in (said.by_tokens, said.by_baseline):
@@ -108,7 +108,7 @@ def test_what_one_device_says_is_bounded():
 @given(st.integers(0, 10_000), st.integers(1, 60))
 def test_whoever_is_alone_in_a_cell_is_counted(seed, people):
     rows = outcomes(seed, people)
-    said, every = sums.total(rows, seed), [sums.message(rows, k, seed) for k in range(people)]
+    said, every = sums.total(rows, seed), [sums.device_report(rows, k, seed) for k in range(people)]
     own = [
         sum(bool((table == getattr(one, name))[getattr(one, name) != 0].all()) for one in every)
         for name, table in (("by_tokens", said.by_tokens), ("by_baseline", said.by_baseline))
@@ -180,5 +180,5 @@ def test_each_half_is_told_what_the_other_chose():
 def test_names_and_examples():
     assert Strategy(5, (0.1, 1.0)).name == "B 5, L by text"
     assert [s.name for s in strategies.grid((5, 10), (0.1,))] == ["B 5, L 0.1", "B 10, L 0.1"]
-    assert strategies.by_text({Strategy(5, (0.1,)): sums.nothing()}) is None
+    assert strategies.by_text({Strategy(5, (0.1,)): sums.empty_report()}) is None
     assert doctest.testmod(strategies).failed == 0 == doctest.testmod(sums).failed

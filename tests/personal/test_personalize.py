@@ -17,13 +17,12 @@ from tacit.base.errors import TacitError
 from tacit.lm.network import run_model
 from tacit.lm.protocol import suggest
 from tacit.personal import models as personal_models
-from tacit.personal import personalize as personal
-from tacit.personal import report as personal_report
-from tacit.personal import split, sums, trial
+from tacit.personal import personalised, personalize, split, sums, trial
+from tacit.personal.job import TYPISTS, PersonalOptions, people, read_job
 from tacit.personal.mixing import Mix, mixture, remember
-from tacit.personal.parts import PARTS
+from tacit.personal.model_parts import MODEL_PARTS
 from tacit.personal.strategies import Strategy
-from tacit.personal.summary import for_machines
+from tacit.personal.summary import json_summary
 from tacit.runs import directory
 from tacit.runs.config import resolve
 from tacit.text import catalogue
@@ -65,19 +64,18 @@ def world(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Path:
 @pytest.fixture(scope="module")
 def done(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A whole run of what the command does, with fewer parts and mixtures to compile."""
-    options = personal.PersonalOptions(
+    options = PersonalOptions(
         str(world / "habits.jsonl"), (2,), (0.1, 5.0), epochs=2, keep=3, strategies=True
     )
     out = world / "run" / "personal"
-    personal.check(world / "run", options, out)
-    job = personal.prepare(world / "run", options)
-    told: list[int] = []
+    job = read_job(world / "run", options)
+    told: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(personal, "PARTS", {k: PARTS[k] for k in ("all", "bias")})
-        patch.setattr(personal, "MIXES", (Mix(0.75), Mix(0.6, 0.2)))
-        found = personal.personalize(job, lambda n, words: told.append(n))
-        assert told == sorted(told) and told[-1] == personal.passes(job) >= told[-2]
-    personal.write(out, found, personal_report.page(found.summary))
+        patch.setattr(personalised, "MODEL_PARTS", {k: MODEL_PARTS[k] for k in ("all", "bias")})
+        patch.setattr(personalised, "MIXES", (Mix(0.75), Mix(0.6, 0.2)))
+        result = personalised.personalised(job, lambda what, share: told.append(share))
+        assert told == sorted(told) and told[-1] == pytest.approx(1) and len(told) > 5
+    personalize.write(out, result)
     return out
 
 
@@ -85,8 +83,8 @@ def test_a_copy_of_the_runs_own_corpus_gives_nobody_it_was_trained_on(world: Pat
     run = runs.load(world / "run")
     copy = tmp_path / "copy.jsonl"
     shutil.copy(world / "messages.jsonl", copy)
-    held_out = personal.people(run, personal.PersonalOptions())[1].names
-    whose, text = personal.people(run, personal.PersonalOptions(str(copy)))
+    held_out = people(run, PersonalOptions())[1].names
+    whose, text = people(run, PersonalOptions(str(copy)))
     assert whose == f"{copy}, held-out people" and text.names == held_out and 0 < len(held_out) < 12
 
 
@@ -116,7 +114,7 @@ def test_the_directory(done: Path):
     assert stored["bias, B 2, L 5"] == 4 * 20 < stored["B 2, L 5"]
     # what the page and the summary say was read from the totals alone
     totals = np.load(done / "sums.npz")
-    said = sums.Message(*(totals[f"B 2, L 5/{field}"] for field in sums.Message._fields))
+    said = sums.DeviceReport(*(totals[f"B 2, L 5/{field}"] for field in sums.DeviceReport._fields))
     row = summary["grid"][1]
     assert sums.overall(said)["delta_mean"] == row["delta_mean"]
     assert summary["histograms"]["B 2, L 5"] == sums.histogram(said).tolist()
@@ -166,7 +164,7 @@ def test_personal_models_predict(done: Path, tacit: Commands):
 def test_a_stored_mixture_is_what_was_measured(done: Path, world: Path):
     """Written and read back, a personal model with a cache suggests what its mixture says."""
     run = runs.load(world / "run")
-    job = personal.prepare(world / "run", personal.PersonalOptions(str(world / "habits.jsonl")))
+    job = read_job(world / "run", PersonalOptions(str(world / "habits.jsonl")))
     ready = trial.prepare(run.model, run.params, job.users, trial.Tuning())
     strategy = Strategy(2, (0.5,), "body", Mix(0.6, 0.3))
     (stored,) = personal_models.tuned(run, ready, strategy, np.array([5]))
@@ -174,9 +172,10 @@ def test_a_stored_mixture_is_what_was_measured(done: Path, world: Path):
     own = personal_models.load(run, stored.user)
     assert own.mix == strategy.mix and set(stored.tree["tuned"]) == set(run.params) - {"embedding"}
     ids = context("see them", run.vocabulary, run.config.text)
-    source = run_model(run, stored.user).source
-    found = suggest(source, "see them", 4)
-    memory = jax.tree.map(lambda a: a[0], remember(split.part(split.some(job.users, np.array([5])), 0, 1)))
+    found = suggest(run_model(run, stored.user).source, "see them", 4)
+    memory = jax.tree.map(
+        lambda a: a[0], remember(split.text_of_parts(split.subset(job.users, np.array([5])), 0, 1))
+    )
     scores = mixture(run.model, (strategy.mix,))(run.params, own.params, memory, ids[None])[0, 0, -1]
     odds = np.exp(np.asarray(scores, np.float64))
     best = sorted(range(3, len(odds)), key=lambda i: -odds[i])[:4]
@@ -198,7 +197,7 @@ def test_json_is_what_was_promised(tacit: Commands, world: Path, tmp_path: Path)
     assert 0 < told["gate"]["accepted_share"] <= 1
     summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
     assert summary["left_out_why"]["not drawn"] == 3 and not summary["stored"]
-    assert json.loads(json.dumps(for_machines(summary))) == told
+    assert json.loads(json.dumps(json_summary(summary))) == told
     # fine-tuning that diverges is told and rejected: everybody keeps the global model
     assert told["grid"][1]["delta_mean"] == 0 and summary["grid"][1]["diverged_share"] == 1
     assert summary["grid"][0]["diverged_share"] == 0 < summary["grid"][0]["delta_mean"]
@@ -206,9 +205,9 @@ def test_json_is_what_was_promised(tacit: Commands, world: Path, tmp_path: Path)
 
 def test_the_tables_say_who_was_left_out(done: Path):
     summary = json.loads((done / "summary.json").read_text("utf-8"))
-    assert "23 people" in personal_report.who(summary)
-    assert "fewer than 10 messages 1" in personal_report.who(summary)
-    for _, rows in personal_report.tables(summary):
+    assert "23 people" in personalize.report.who(summary)
+    assert "fewer than 10 messages 1" in personalize.report.who(summary)
+    for _, rows in personalize.report.tables(summary):
         assert len({len(row) for row in rows}) == 1
     assert summary["recommendation"].startswith("tune by ")
 
@@ -228,7 +227,7 @@ def test_bad_input_is_one_line(tacit: Commands, world: Path, tmp_path: Path):
     tacit("personalize", run, "--out", tmp_path / "none").refused("enough text", "10 messages", "100 words")
     one_voice = tmp_path / "plain.txt"
     one_voice.write_text("are you coming home\n" * 50, "utf-8")
-    tacit("personalize", run, "--corpus", one_voice, "--out", tmp_path / "none").refused("people")
+    tacit("personalize", run, "--corpus", one_voice, "--out", tmp_path / "none").refused("who wrote what")
     strange = tmp_path / "strange.jsonl"
     strange.write_text(
         "".join(json.dumps({"user": "ana", "text": "qq " * 12, "time": m}) + "\n" for m in range(20))
@@ -252,16 +251,16 @@ def test_a_run_without_a_checkpoint(tacit: Commands, world: Path, tmp_path: Path
 
 def test_typists_are_people_the_run_never_met(world: Path):
     run = runs.load(world / "run")
-    whose, text = personal.people(run, personal.PersonalOptions("typists", users=3))
+    whose, text = people(run, PersonalOptions("typists", users=3))
     assert whose == "typists 400 to 402, whom the run never met"
     assert text.names == ("typist-000400", "typist-000401", "typist-000402")
-    assert len(personal.people(run, personal.PersonalOptions("typists"))[1]) == personal.TYPISTS
+    assert len(people(run, PersonalOptions("typists"))[1]) == TYPISTS
 
 
 def test_what_the_command_prints(tacit: Commands, world: Path, done: Path, tmp_path: Path, monkeypatch):
     summary = json.loads((done / "summary.json").read_text("utf-8"))
-    found = personal.Personalised(summary, {}, [])
-    monkeypatch.setattr(personal, "personalize", lambda job, tell: found)
+    result = personalised.Personalised(summary, {}, [])
+    monkeypatch.setattr(personalize, "personalised", lambda job, progress: result)
     out = tmp_path / "out"
     told = tacit.ok("personalize", world / "run", "--corpus", world / "habits.jsonl", "--out", out)
     lines = told.splitlines()
@@ -274,22 +273,27 @@ def test_what_the_command_prints(tacit: Commands, world: Path, done: Path, tmp_p
     assert lines[-2].startswith("recommended: tune by") and lines[-1] == str(out / "report.html")
 
 
-def test_models_of_an_earlier_call_do_not_stay(tmp_path: Path):
+@pytest.fixture
+def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report of one word, for summaries that hold no figures."""
+    monkeypatch.setattr(personalize.report, "page", lambda summary: "page")
+
+
+def test_models_of_an_earlier_call_do_not_stay(tmp_path: Path, plain_page: None):
     stored = personal_models.Stored("ana", {"tuned": {"output_bias": np.zeros(3)}}, {"part": "bias"})
     for models in ([stored], []):
-        personal.write(
-            tmp_path / "out", personal.Personalised({"format": personal.FORMAT}, {}, models), "page"
-        )
+        result = personalised.Personalised({"format": personalised.FORMAT}, {}, models)
+        personalize.write(tmp_path / "out", result)
     assert sorted(tree(tmp_path / "out")) == ["report.html", "summary.json", "sums.npz"]
-    personal.check_out(tmp_path / "out")  # ours: may be written again
+    personalize.check_out(tmp_path / "out")  # ours: may be written again
 
 
-def test_a_full_disk_spares_the_models_that_are_there(tmp_path: Path):
+def test_a_full_disk_spares_the_models_that_are_there(tmp_path: Path, plain_page: None):
     def write(size: int) -> None:
         tuned = {"tuned": {"output_bias": np.zeros(size)}}
         stored = [personal_models.Stored(user, tuned, {"part": "bias"}) for user in ("ana", "ben")]
-        found = personal.Personalised({"format": personal.FORMAT, "size": size}, {}, stored)
-        personal.write(tmp_path / "out", found, "page")
+        result = personalised.Personalised({"format": personalised.FORMAT, "size": size}, {}, stored)
+        personalize.write(tmp_path / "out", result)
 
     with file_size_limit(3000), pytest.raises(TacitError, match="File too large"):
         write(1000)
@@ -303,13 +307,13 @@ def test_a_full_disk_spares_the_models_that_are_there(tmp_path: Path):
 
 def test_the_report_of_a_run_leads_to_the_page_once(tmp_path: Path):
     report, page = tmp_path / "report.html", tmp_path / "personal" / "report.html"
-    personal.link(report, page)  # a run without a report
+    personalize.link_from_report(report, page)  # a run without a report
     assert not report.exists()
     report.write_text("<html><body><p>runs</p></body></html>", "utf-8")
     for _ in range(2):
-        personal.link(report, page)
+        personalize.link_from_report(report, page)
     assert report.read_text("utf-8").count('href="personal/report.html"') == 1
     Parsed(report.read_text("utf-8"))
     before = report.read_bytes()
-    personal.link(report, tmp_path.parent / "elsewhere" / "report.html")
+    personalize.link_from_report(report, tmp_path.parent / "elsewhere" / "report.html")
     assert report.read_bytes() == before

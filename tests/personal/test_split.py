@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.personal import split as splitting
-from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, part, shortened, some, split
+from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, shortened, split, subset, text_of_parts
 from tacit.text.packed import pack
 
 lengths = st.lists(st.integers(1, 40), min_size=1, max_size=40)
@@ -26,8 +26,8 @@ def numbered(people: list[list[int]]):
 def test_parts_are_runs_of_messages_in_time_order(people):
     users = split(numbered(people))
     assert len(users) + sum(users.left_out.values()) == len(people)
-    parts = [part(users, i, i + 1) for i in range(3)]
-    earlier = part(users, 0, 2)
+    parts = [text_of_parts(users, i, i + 1) for i in range(3)]
+    earlier = text_of_parts(users, 0, 2)
     for k, number in enumerate(users.ids.tolist()):
         found = [[int(s[1]) - 3 for s in talkers.messages(p, k)] for p in parts]
         assert [*found[0], *found[1], *found[2]] == list(
@@ -71,13 +71,13 @@ def test_some_people_are_drawn_and_the_others_counted():
     users = split(text, most=7, seed=1)
     assert len(users) == 7 and users.left_out["not drawn"] == 23
     assert users.ids.tolist() == sorted(users.ids.tolist()) != split(text, most=7, seed=2).ids.tolist()
-    few = some(users, np.array([4, 1]))
+    few = subset(users, np.array([4, 1]))
     assert few.ids.tolist() == users.ids[[4, 1]].tolist()
     for a, b in ((0, 4), (1, 1)):
         for i in range(3):
             same = zip(
-                talkers.messages(part(few, i, i + 1), a),
-                talkers.messages(part(users, i, i + 1), b),
+                talkers.messages(text_of_parts(few, i, i + 1), a),
+                talkers.messages(text_of_parts(users, i, i + 1), b),
                 strict=True,
             )
             assert all((x == y).all() for x, y in same)

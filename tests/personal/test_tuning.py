@@ -17,8 +17,8 @@ from tacit.federated.batching import Grid
 from tacit.federated.evaluation import scorer
 from tacit.federated.local import ClientConfig
 from tacit.models import ModelConfig, language_model
-from tacit.personal import groups, parts, split, trial, tuning
-from tacit.personal.parts import PARTS, adapter, part_named, stored_bytes
+from tacit.personal import groups, model_parts, split, trial, tuning
+from tacit.personal.model_parts import MODEL_PARTS, adapter, model_part, stored_bytes
 from tacit.personal.strategies import Strategy
 from tacit.personal.trial import Tuning
 from tacit.text.packed import Packed, pack
@@ -37,7 +37,7 @@ def world() -> SimpleNamespace:
 
 
 def part_of(world, k: int, first: int, last: int) -> list[np.ndarray]:
-    return talkers.messages(split.part(world.users, first, last), k)
+    return talkers.messages(split.text_of_parts(world.users, first, last), k)
 
 
 def check(outcome, world, before, k: int, w, messages) -> None:
@@ -62,7 +62,7 @@ def test_five_steps_against_one_person_at_a_time(world):
             check(found[strategy], world, PARAMS, k, w, part_of(world, k, 2, 3))
         changed += int(found[slow].lost[k] + found[slow].won[k])
     assert changed > 5  # or nothing was tested
-    earlier = split.part(world.users, 0, 2)
+    earlier = split.text_of_parts(world.users, 0, 2)
     whole = [sum(len(s) - 1 for s in talkers.messages(earlier, k)) for k in range(5)]
     np.testing.assert_array_equal(world.trial.tokens, whole)
 
@@ -114,7 +114,7 @@ def test_what_is_measured_on_is_never_tuned_on(world):
 def group(world):
     """Everybody's batches of like numbers of words, to tune on and to be measured on."""
     users = world.users
-    early, late = split.part(users, 0, 2), split.part(users, 2, 3)
+    early, late = split.text_of_parts(users, 0, 2), split.text_of_parts(users, 2, 3)
     client = ClientConfig(batch=3)
     lessons = tuning.lessons(early, users.ids, client, 0, tuning.lesson_grid(early, client, 12), LIMIT)
     return groups.Group(users.ids.astype(np.int32), lessons, (world.trial.third.exam,), ()), late
@@ -194,13 +194,13 @@ def test_tuning_ends_with_the_batch_that_reaches_the_limit():
 
 
 def test_parts_begin_as_the_global_model_and_keep_what_is_frozen():
-    for part in PARTS.values():
+    for part in MODEL_PARTS.values():
         start = part.start(PARAMS)
         for a, b in zip(jax.tree.leaves(part.join(PARAMS, start)), jax.tree.leaves(PARAMS), strict=True):
             np.testing.assert_array_equal(a, b)
     moved = {
         name: part.join(PARAMS, jax.tree.map(lambda a: a + 1.0, part.start(PARAMS)))
-        for name, part in PARTS.items()
+        for name, part in MODEL_PARTS.items()
     }
     changed = {
         name: {k for k in PARAMS if not jax.tree.all(jax.tree.map(np.array_equal, w[k], PARAMS[k]))}
@@ -210,7 +210,7 @@ def test_parts_begin_as_the_global_model_and_keep_what_is_frozen():
     assert changed["body"] == set(PARAMS) - {"embedding"}
     assert changed["adapter"] == {"output_bias"}  # of so small a model no matrix is larger than rank 8
     low = adapter(2)
-    assert stored_bytes(low, PARAMS) < stored_bytes(part_named("all"), PARAMS)
+    assert stored_bytes(low, PARAMS) < stored_bytes(model_part("all"), PARAMS)
     w = low.join(PARAMS, jax.tree.map(lambda a: a + 0.5, low.start(PARAMS)))
     extra = np.asarray(w["embedding"]) - PARAMS["embedding"]
     assert np.linalg.matrix_rank(extra, tol=1e-4) <= 2 and np.abs(extra).max() > 0.01
@@ -238,6 +238,6 @@ def test_empty_rows_count_for_nothing():
     assert not nll.any() and not first.any() and not three.any()
 
 
-@pytest.mark.parametrize("module", [parts, groups, tuning])
+@pytest.mark.parametrize("module", [model_parts, groups, tuning])
 def test_examples(module):
     assert doctest.testmod(module).failed == 0

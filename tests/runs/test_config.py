@@ -58,10 +58,30 @@ def test_the_presets_are_what_their_papers_say() -> None:
     ngram = resolve("gboard-ngram")
     assert (ngram.sampling.clients, ngram.client.lr, ngram.server.lr) == (500, 0.5, 1.0)
     for config in (gboard, ngram):
-        assert (config.server.optimiser, config.server.momentum, config.server.nesterov) == ("sgd", 0.9, True)
+        assert config.server.optimiser == "sgd"
+        assert config.server.settings == {"momentum": 0.9, "nesterov": True}
     server = resolve("gboard-server")
     assert server.training.mode == "central" and server.model == gboard.model
     assert all(resolve(name).training.mode == "federated" for name in PROMISED.split()[:-1])
+
+
+def test_a_rule_writes_out_its_settings_and_no_others() -> None:
+    assert resolve("fedatt").aggregation.settings == {"distance": "spectral", "bound": 0.0}
+    assert resolve("fedadagrad").server.settings == {"tau": 1e-3}
+    written = tomllib.loads(dump(resolve("fedavg", ["aggregation.uniform=true"])))
+    assert written["aggregation"] == {"rule": "mean", "noise": 0.0, "code": "", "uniform": True}
+    server = {"optimiser": "sgd", "lr": 1.0, "schedule": "constant", "warmup": 0, "code": ""}
+    assert written["server"] == {**server, "momentum": 0.0, "nesterov": False}
+
+
+def test_another_rule_takes_no_settings_of_the_presets_own() -> None:
+    given = ["server.optimiser=adam", "server.beta2=0.9"]
+    assert resolve("gboard", given).server.settings == {"beta1": 0.9, "beta2": 0.9, "tau": 1e-3}
+    assert resolve("gboard", given[::-1]).server == resolve("gboard", given).server
+    assert resolve("gboard", given).server.lr == resolve("gboard").server.lr
+    assert resolve("fedatt", ["aggregation.rule=mean"]).aggregation.settings == {"uniform": False}
+    kept = resolve("fedatt", ["aggregation.rule=attentive"]).aggregation.settings
+    assert kept == resolve("fedatt").aggregation.settings
 
 
 def test_the_demos_two_runs_read_the_same_text() -> None:
@@ -159,6 +179,56 @@ WRONG = [
     (["typists.users=0"], "typists.users", "at least 1"),
     (["typists.label_skew=2"], "typists.label_skew", "0 and 1"),
     (["aggregation.rule=meen"], "aggregation.rule = 'meen' is not known", "'mean'"),
+    # settings of a rule or an optimiser
+    (["aggregation.noice=1"], "aggregation.noice: aggregation.rule = 'mean' has no such setting", "'noise'"),
+    (["aggregation.unifrom=true"], "aggregation.unifrom: aggregation.rule = 'mean'", "'uniform'"),
+    (
+        ["aggregation.bound=3"],
+        "aggregation.bound: aggregation.rule = 'mean' has no such setting",
+        "'attentive' has",
+    ),
+    (
+        ["aggregation.bound=0"],
+        "aggregation.bound: aggregation.rule = 'mean' has no such setting",
+        "'attentive' has",
+    ),
+    (["aggregation.form=exact"], "aggregation.form: aggregation.rule = 'mean'", "'attentive-loss' has"),
+    (
+        ["aggregation.rule=attentive", "aggregation.bound=61"],
+        "aggregation.bound = 61.0 must be between 0 and 60",
+        "",
+    ),
+    (
+        ["aggregation.rule=attentive", "aggregation.bound=-1"],
+        "aggregation.bound = -1.0 must be between 0 and 60",
+        "",
+    ),
+    (
+        ["aggregation.rule=attentive", "aggregation.distance=spectrum"],
+        "aggregation.distance = 'spectrum'",
+        "'spectral'",
+    ),
+    (["aggregation.rule=attentive", "aggregation.uniform=true"], "aggregation.uniform", "'mean' has"),
+    (["aggregation.own.bound=3"], "'aggregation.own' is a table", "made by an older Tacit: train it again"),
+    (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform = true", "'original'"),
+    (
+        ["server.beta1=0.5"],
+        "server.beta1: server.optimiser = 'sgd' has no such setting",
+        "'adam' or 'yogi' has",
+    ),
+    (
+        ["server.tau=0.1"],
+        "server.tau: server.optimiser = 'sgd' has no such",
+        "'adam' or 'yogi' or 'adagrad' has",
+    ),
+    (
+        ["server.optimiser=adam", "server.momentum=0"],
+        "server.momentum: server.optimiser = 'adam'",
+        "'sgd' has",
+    ),
+    (["server.optimiser=adam", "server.beta1=1"], "server.beta1 = 1.0 must be between 0 and 0.9999", ""),
+    (["server.optimiser=adam", "server.tau=0"], "server.tau = 0.0 must be finite, at least 1e-12", ""),
+    (["server.nesterov=true"], "server.nesterov = true needs server.momentum above 0", ""),
     # what no single key can know
     (["model.hidden=8"], "model.tied needs model.hidden = model.embedding", "model.tied=false"),
     (["model.kind=lstm", "model.tied=false"], "model.tied = false is for model.kind = 'gru'", ""),
@@ -267,14 +337,6 @@ def test_the_fedatt_protocol_keeps_whole_sentences_and_every_word():
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
-        (["server.nesterov=true"], "server.nesterov"),
-        (["server.momentum=0.9", "server.optimiser=adam"], "server.momentum"),
-        (["server.beta1=0.5"], "server.beta1"),
-        (["server.tau=0.1"], "server.tau"),
-        (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform"),
-        (["aggregation.bound=3"], "aggregation.bound"),
-        (["aggregation.distance=spectral"], "aggregation.distance"),
-        (["aggregation.form=as-printed"], "aggregation.form"),
         (["partition.clients=3"], "partition.clients"),
         (["partition.kind=user", "partition.clients=3"], "partition.clients"),
         (["partition.kind=iid", "partition.by=length"], "partition.by"),

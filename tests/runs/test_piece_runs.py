@@ -17,11 +17,11 @@ from tacit.lm import evaluate
 from tacit.lm.open import open as open_model
 from tacit.models import ModelConfig, language_model
 from tacit.runs.config import resolve
+from tacit.runs.data import prepare
 from tacit.scoring.scores import per_piece, summary
 from tacit.text import pieces, vocabulary
 from tacit.text.packed import pack
 from tacit.text.pieces import MARKER, Spelling
-from tacit.text.prepare import prepare
 from tacit.text.tokens import tokenize
 from tacit.text.typists import Typists
 from tacit.text.vocabulary import EOS, UNK
@@ -38,7 +38,7 @@ SMALL = [
 def counts_file(folder: Path) -> Path:
     """Words of the training text and their counts, as `tacit count` writes them."""
     config = resolve("fedavg", SMALL)
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    ready = prepare(config)
     words, counted = (
         ready.vocabulary.words,
         Counter(ready.clients.gather(np.arange(len(ready.clients))).tokens.tolist()),
@@ -58,8 +58,8 @@ def test_text_in_pieces_is_the_same_text(tmp_path: Path) -> None:
     people = Typists(config.typists)
     said = (m.text.lower() for k in range(len(people)) for m in people.messages(k))
     every = vocabulary.build(Counter(word for text in said for word in tokenize(text)), 0)
-    by_words = prepare(config.text, config.partition, config.typists, config.seed, every)
-    found = prepare(config.text, config.partition, config.typists, config.seed)
+    by_words = prepare(config, every)
+    found = prepare(config)
     assert found.spelling is not None and len(found.vocabulary) == 90 and len(found.spelling.words) == 120
     spell = found.spelling.pieces
     for mine, other in (

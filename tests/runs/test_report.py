@@ -11,6 +11,7 @@ import pytest
 
 from commands import ROUNDS, Trained
 from html_pages import Parsed
+from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.runs import plots, report
 from tacit.runs.config import Config, resolve
@@ -57,7 +58,7 @@ def test_a_page_loads_nothing_and_escapes_everything() -> None:
 
 
 def test_the_report_of_a_run_shows_its_figures(tmp_path: Path, trained: Trained) -> None:
-    entry = report.entry_of(trained.path)
+    entry = report.entry_of(runs.Run(trained.path))
     summary = json.loads((trained.path / "summary.json").read_text())
     facts = report.run_facts(summary, 12.0)
     page = report.Page("Tacit", "lead", [entry], resolve("fedavg"), facts=facts)
@@ -112,14 +113,14 @@ def test_a_damaged_summary_is_one_line(tmp_path: Path, trained: Trained, broken:
     run = shutil.copytree(trained.path, tmp_path / "run")
     (run / "summary.json").write_text(broken, "utf-8", "surrogateescape")
     with pytest.raises(TacitError, match=r"summary\.json: not a summary written by Tacit"):
-        report.entry_of(run)
+        report.entry_of(runs.Run(run))
 
 
 def test_a_run_that_has_not_ended_is_told_so(tmp_path: Path, trained: Trained) -> None:
     run = shutil.copytree(trained.path, tmp_path / "run")
     (run / "summary.json").unlink()
     with pytest.raises(TacitError, match=r"has not ended .* --resume"):
-        report.entry_of(run)
+        report.entry_of(runs.Run(run))
 
 
 def test_a_configuration_is_shown_whole() -> None:

@@ -28,7 +28,7 @@ from commands import (
 )
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.federated.server import ServerState
+from tacit.federated.rounds import ServerState
 from tacit.runs import directory, training
 from tacit.runs.checkpoints import load_tree, save_tree
 from tacit.scoring.scores import Scores
@@ -52,7 +52,7 @@ def test_a_run_directory_holds_what_it_says(trained: Trained) -> None:
     }
     found, given = runs.read_config(trained.path), configured(trained.corpus)
     assert re.fullmatch("[0-9a-f]{16}", found.text.fingerprint)
-    assert directory.marked(found, "") == given
+    assert directory.with_fingerprint(found, "") == given
 
 
 def test_a_checkpoint_from_before_they_said_their_words_is_read(tmp_path: Path, trained: Trained) -> None:
@@ -257,7 +257,7 @@ def test_a_perplexity_past_all_numbers_stops_a_run_too(
     assert runs.load(out).params is not None
 
 
-def test_watchers_are_told_the_end_of_a_failed_run(
+def test_callbacks_hear_of_the_end_of_a_failed_run(
     tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub(monkeypatch)
@@ -267,7 +267,7 @@ def test_watchers_are_told_the_end_of_a_failed_run(
         told.append(record["round"])
         raise TacitError("enough")
 
-    watcher = runs.Watcher(lambda *a: told.append("begin"), fail, lambda: told.append("end"))
+    callback = runs.Callback(lambda *a: told.append("begin"), fail, lambda: told.append("end"))
     with pytest.raises(TacitError, match="enough"):
-        runs.train(configured(corpus), tmp_path / "run", watchers=(watcher,))
+        runs.train(configured(corpus), tmp_path / "run", callbacks=(callback,))
     assert told == ["begin", 1, "end"]

@@ -245,7 +245,7 @@ def test_how_far_it_is_is_told(tmp_path: Path) -> None:
             PartitionConfig(),
             NOBODY,
             0,
-            watch=lambda *t: told.append(t),
+            progress=lambda *t: told.append(t),
         )
     for what in ("reading", "splitting into words"):
         shares = [share for w, share in told if w == what]

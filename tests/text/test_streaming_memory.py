@@ -15,9 +15,10 @@ from test_streaming import rows_of
 
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
+from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.text.lazy import LazyText
 from tacit.text.packed import ClientText, Packed
 from tacit.text.typists import Typists, TypistsConfig

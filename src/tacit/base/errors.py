@@ -12,7 +12,14 @@ from collections.abc import Iterable
 
 
 class TacitError(Exception):
-    """Bad input, told in one line: what is wrong, where, what to do."""
+    """Bad input, told in one line: what is wrong, where, what to do.
+
+    Example:
+        try:
+            tacit.train("fedat")
+        except tacit.TacitError as error:
+            print(error)   # no preset 'fedat'; did you mean 'fedatt'? …
+    """
 
 
 class Diverged(TacitError):

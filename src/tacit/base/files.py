@@ -1,6 +1,6 @@
-"""Files that are written whole or not at all, folders that are held, and logs of JSON lines.
+"""Files that are written whole or not at all, directories of results, locks, and logs of JSON lines.
 
-Nothing here needs JAX: what a keyboard runs reads and writes files, too. Parameters are in checkpoints.py.
+Nothing here needs JAX: a keyboard reads and writes files, too. Parameters are in `tacit.runs.checkpoints`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ except ImportError:  # Windows
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file so that a reader, or a power cut, finds the old one or the new one, never half of one."""
+    """Writes a file whole: a reader, or a power cut, finds the old file or the new one, never half of one."""
     if not path.name:
         raise TacitError(f"cannot write {path}: it is a directory; choose another --out")
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")  # another process may write it, too
@@ -44,7 +44,7 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 
 def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
-    """One line about a file that could not be written."""
+    """Returns the error for a file that could not be written."""
     reason = error.strerror or str(error)
     try:
         free = shutil.disk_usage(path.parent).free
@@ -59,8 +59,10 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
 
 @contextlib.contextmanager
 def all_or_nothing(out: Path) -> Iterator[Path]:
-    """A folder whose files are moved into `out` when all of them are there, summary.json last; otherwise nothing is
-    left."""
+    """Gives a temporary folder whose files move into `out` when all of them are written, summary.json last.
+
+    On an error none of them moves: `out` stays what it was.
+    """
     new = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -76,37 +78,42 @@ def all_or_nothing(out: Path) -> Iterator[Path]:
         raise cannot_write(out, error) from None
     finally:
         if new:
-            with contextlib.suppress(OSError):  # it holds files: all is well
+            with contextlib.suppress(OSError):  # fails where files were moved in: all is well
                 out.rmdir()
 
 
 def holds_nothing(out: Path) -> bool:
-    """Whether a place is free: there is nothing, or a directory with what an interrupted command may have left."""
+    """Whether there is nothing at `out`, or a directory with nothing but what an interrupted command may leave."""
     if not out.exists():
         return True
     return out.is_dir() and all(p.suffix == ".part" or p.name.startswith(".part-") for p in out.iterdir())
 
 
 def check_file(out: Path, suffix: str) -> None:
-    """A file that is there may be written again, but not one of another kind: that is somebody's, or a run's."""
+    """Refuses to replace a file of another kind: it belongs to somebody else, or to a run."""
     if out.is_file() and out.suffix != suffix:
-        raise TacitError(f"{out} is there and is no {suffix} file; choose another --out")
+        raise TacitError(f"{out} exists and is not a {suffix} file; choose another --out")
 
 
-def check_place(out: Path) -> None:
-    """Whether a directory can be made there, or written: better known before the work is done."""
+def check_out(out: Path, reusable: Callable[[Path], bool], why: str) -> None:
+    """Refuses, before any work, a directory that cannot be written or whose content must stay.
+
+    `reusable` says whether a directory with something in it may be written again; `why` ends the error if not.
+    """
+    if not holds_nothing(out) and not reusable(out):
+        raise TacitError(f"{out} {why}; choose another --out")
     above = next(p for p in (out, *out.absolute().parents) if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise TacitError(
-            f"cannot write {out}: {above} is no directory that may be written; choose another --out"
+            f"cannot write {out}: {above} is not a directory that may be written; choose another --out"
         )
 
 
 @contextlib.contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """A directory for one process of this machine at a time; another that wants it is told so at once.
+    """Locks a directory for this process; a second process on the machine gets an error at once.
 
-    The lock ends with the process and leaves no file. Where the system or the file system has none, there is none.
+    The lock ends with the process and leaves no file. Systems and file systems without locks have no lock.
     """
     if fcntl is None:
         yield
@@ -117,12 +124,12 @@ def held(directory: Path) -> Iterator[None]:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise TacitError(
-                f"{directory}: another process is at work there; wait for it, or choose another --out"
+                f"{directory}: another process is using it; wait for it, or choose another --out"
             ) from None
         except OSError as error:
             if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
                 raise TacitError(
-                    f"{directory}: cannot be held ({error.strerror}); choose another --out"
+                    f"{directory}: cannot be locked ({error.strerror}); choose another --out"
                 ) from None
         yield
     finally:
@@ -130,7 +137,7 @@ def held(directory: Path) -> Iterator[None]:
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
-    """Add one JSON line to a log, on disk before this returns; a line that does not fit is taken back."""
+    """Appends one JSON line to a log and flushes it to disk; a line that does not fit is removed again."""
     line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
     try:
         with path.open("ab", buffering=0) as file:
@@ -147,7 +154,7 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The JSON lines of a log; a last line cut short by a crash is left out."""
+    """Reads the JSON lines of a log; a last line that a crash cut short is left out."""
     if not path.is_file():
         return []
     records: list[dict[str, Any]] = []
@@ -166,7 +173,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON that every reader takes: what is not finite (an interval of one person) is null.
+    """Returns a value as JSON that every reader takes: a number that is not finite becomes null.
 
     >>> to_json({"b": float("nan"), "a": [1.5]})
     '{\\n "a": [\\n  1.5\\n ],\\n "b": null\\n}'

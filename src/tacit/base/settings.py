@@ -1,8 +1,10 @@
-"""The mechanics of typed configuration: frozen dataclasses filled from plain tables, every key checked.
+"""Typed configuration: frozen dataclasses filled from plain tables, every key checked.
 
-Each room declares the settings it understands as a frozen dataclass; this module turns tables (from a
-TOML file or `--set`) into such values and back into TOML. A misspelt key, a wrong type or a number out
-of its range is one clear line that names the key.
+Each room declares its settings as a frozen dataclass. This module turns tables (from a TOML file or `--set`) into
+such values and back into TOML. A misspelt key, a wrong type or a number out of range is one line that names the key.
+
+A table may be open: it names a part (an aggregation rule, a server optimiser), and the part declares the other keys.
+They are kept in a field with the metadata `OPEN` and stand in the table itself, beside the typed ones.
 """
 
 from __future__ import annotations
@@ -12,26 +14,36 @@ import math
 import typing
 from collections.abc import Mapping
 from dataclasses import field
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tacit.base.errors import TacitError, nearest
 
 _WHOLE = 2**31 - 1  # what programs on devices can count to
 _FLOAT = 3.4e38  # and the largest number that they know
 
-# keys that only a part of one's own knows, in the order of their names (see tacit.federated.plugins)
-Own = tuple[tuple[str, bool | int | float | str], ...]
+Scalar = bool | int | float | str
+Settings = dict[str, Scalar]  # the keys of an open table (see tacit.federated.plugins)
 Schedule = Literal["constant", "linear", "cosine", "inverse"]  # see tacit.federated.schedules
 
 
+class Range(NamedTuple):
+    """The numbers that a key may take, both ends included. A rule writes `Annotated[float, Range(0, 60)]`."""
+
+    least: float = -math.inf
+    most: float = math.inf
+
+
+_ANY = Range()
+OPEN = {"open": True}  # metadata of the field that keeps the keys of the part that an open table names
+
+
 def number(default: float, least: float = -math.inf, most: float = math.inf) -> Any:
-    """A numeric key with a range."""
-    return field(default=default, metadata={"least": least, "most": most})
+    """Declares a numeric key with a range."""
+    return field(default=default, metadata={"range": Range(least, most)})
 
 
-def checked(value: Any, kind: Any, key: str, limits: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """`value` as the type a key wants, or one line about it."""
+def checked(value: Any, kind: Any, key: str, limits: Range = _ANY) -> Any:
+    """Returns `value` as the type that a key has, or refuses it in one line."""
     if typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
         if value not in choices:
@@ -45,7 +57,7 @@ def checked(value: Any, kind: Any, key: str, limits: Mapping[str, Any] = Mapping
     if kind is str and not value.isascii() and value != value.encode("utf-8", "replace").decode("utf-8"):
         raise TacitError(f"{key} = {value!r} is not UTF-8; rename it or write it in UTF-8")
     if kind in (int, float):
-        least, most = limits.get("least", -math.inf), limits.get("most", math.inf)
+        least, most = limits
         largest = _WHOLE if kind is int else _FLOAT
         if not least <= value <= most or (kind is float and math.isinf(value)):  # also refuses NaN
             low, high = (str(x) if isinstance(x, int) else f"{x:g}" for x in (least, most))
@@ -64,47 +76,64 @@ def _short(value: float) -> str:
 
 
 def build(kind: type, values: Mapping[str, Any], where: str = "") -> Any:
-    """A frozen configuration value from plain tables, every key checked."""
+    """Builds a frozen configuration value from plain tables, every key checked."""
     hints = typing.get_type_hints(kind)
-    fields = {f.name: f for f in dataclasses.fields(kind)}
-    result: dict[str, Any] = {}
+    fields = {f.name: f for f in dataclasses.fields(kind) if not f.metadata.get("open")}
+    rest = next((f.name for f in dataclasses.fields(kind) if f.metadata.get("open")), None)
+    result: dict[str, Any] = {rest: {}} if rest else {}
     for name, value in values.items():
         key = f"{where}{name}"
-        if name not in fields:
+        if name not in fields and rest:
+            result[rest][name] = _open_value(name, value, key)
+        elif name not in fields:
             what = "table" if isinstance(value, dict) else "key"
             raise TacitError(f"unknown {what} '{key}' in the configuration{nearest(name, fields)}")
-        if dataclasses.is_dataclass(hints[name]):
+        elif dataclasses.is_dataclass(hints[name]):
             if not isinstance(value, Mapping):
                 raise TacitError(f"'{key}' must be a table of keys, not {value!r}")
             result[name] = build(typing.cast(type, hints[name]), value, f"{key}.")
-        elif hints[name] == Own:
-            result[name] = _own(value, key)
         else:
-            result[name] = checked(value, hints[name], key, fields[name].metadata)
+            result[name] = checked(value, hints[name], key, fields[name].metadata.get("range", _ANY))
     return kind(**result)
 
 
-def _own(values: Any, key: str) -> Own:
-    """A table whose keys are not known here; each value is checked as what it is."""
-    if not isinstance(values, Mapping):
-        raise TacitError(f"'{key}' must be a table of keys, not {values!r}")
-    for name, value in values.items():
-        if not (name.isidentifier() and name.isascii()):
-            raise TacitError(f"{key}.{name}: a setting's name is letters a to z, digits and _")
-        if type(value) not in (bool, int, float, str):
-            raise TacitError(f"{key}.{name} = {value!r} must be a number, a text, true or false")
-    return tuple((k, checked(v, type(v), f"{key}.{k}")) for k, v in sorted(values.items()))
+def _open_value(name: str, value: Any, key: str) -> Scalar:
+    """Returns a value whose type is not known here, if it is of one that a setting may have."""
+    if not (name.isidentifier() and name.isascii()):
+        raise TacitError(f"{key}: a setting's name has only the letters a to z, digits and _")
+    if isinstance(value, Mapping):
+        raise TacitError(
+            f"'{key}' is a table, and settings stand in the table above it; a run that has one was made by an older "
+            "Tacit: train it again"
+        )
+    if type(value) not in (bool, int, float, str):
+        raise TacitError(f"{key} = {value!r} must be a number, a text, true or false")
+    scalar: Scalar = checked(value, type(value), key)
+    return scalar
+
+
+def tables(config: Any) -> dict[str, Any]:
+    """Returns a configuration as plain tables; `build` makes the same configuration of them."""
+    plain: dict[str, Any] = {}
+    for f in dataclasses.fields(config):
+        value = getattr(config, f.name)
+        if f.metadata.get("open"):
+            plain |= value
+        else:
+            plain[f.name] = tables(value) if dataclasses.is_dataclass(value) else value
+    return plain
 
 
 def dump(config: Any) -> str:
-    """A configuration of tables as TOML, every key written out; `build` reads it back unchanged."""
-    scalars, tables = [], []
-    for name, value in dataclasses.asdict(config).items():
-        if isinstance(value, dict):
-            tables.append("\n".join([f"\n[{name}]", *(f"{k} = {_toml(v)}" for k, v in value.items())]))
-        else:
-            scalars.append(f"{name} = {_toml(value)}")
-    return "\n".join([*scalars, *tables]) + "\n"
+    """Writes a configuration of tables as TOML, every key written out; `build` reads it back unchanged."""
+    plain = tables(config)
+    scalars = [f"{name} = {_toml(value)}" for name, value in plain.items() if not isinstance(value, dict)]
+    parts = [
+        "\n".join([f"\n[{name}]", *(f"{k} = {_toml(v)}" for k, v in table.items())])
+        for name, table in plain.items()
+        if isinstance(table, dict)
+    ]
+    return "\n".join([*scalars, *parts]) + "\n"
 
 
 def _toml(value: Any) -> str:
@@ -113,6 +142,4 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
-    if isinstance(value, tuple):
-        return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value) + "}"
     return repr(value)

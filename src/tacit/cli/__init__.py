@@ -1,4 +1,4 @@
-"""The commands. Each reads its arguments, calls one function and prints what it returns; no logic here.
+"""The program `tacit`. Each command reads its arguments, calls one function and prints the result; no logic here.
 
 Every command exits with 0, or with 2 and one line on standard error that says what is wrong and what to do.
 """
@@ -43,7 +43,7 @@ _NO_MEMORY = (
 
 
 class Interrupted(SystemExit):
-    """The end of a command that was interrupted."""
+    """Raised when a command was interrupted."""
 
 
 def _fail(message: str, end: type[SystemExit] = SystemExit) -> NoReturn:
@@ -53,7 +53,7 @@ def _fail(message: str, end: type[SystemExit] = SystemExit) -> NoReturn:
 
 
 def _tell_the_job(message: str) -> None:
-    """Where other processes train with this one, end with them; a usage error need not wait for JAX to load."""
+    """Ends the other processes of a distributed run; without JAX loaded there are none."""
     if "jax" in sys.modules:
         from tacit.federated import hosts
 
@@ -61,18 +61,18 @@ def _tell_the_job(message: str) -> None:
 
 
 def program() -> None:
-    """The program `tacit`, in a process of its own."""
+    """Runs `tacit` as a process."""
     try:
         main()
     except Interrupted as end:
         sys.stdout.flush()
         sys.stderr.flush()
-        # JAX's threads may still compute: what Python takes down in order crashes under them
+        # JAX's threads may still compute and would crash while Python shuts down in order
         os._exit(int(str(end)))
 
 
 def main() -> None:
-    """One command, from the arguments of this process; ends with SystemExit where something is wrong."""
+    """Runs one command from the arguments of this process; raises SystemExit if something is wrong."""
     try:
         code = app(prog_name="tacit", standalone_mode=False)
         if code == 130:  # what typer makes of Ctrl-C
@@ -80,7 +80,7 @@ def main() -> None:
     except TacitError as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        _fail("interrupted; a run goes on with --resume", Interrupted)
+        _fail("interrupted; resume a run with --resume", Interrupted)
     except MemoryError:
         _fail(_NO_MEMORY)
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""The commands `tacit data …`: known public corpora, and numbers about any text."""
+"""The commands `tacit data list`, `describe` and `get`: known public corpora, and numbers about any text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ data = typer.Typer(help="Known public corpora, and numbers about any text.", no_
 
 @data.command("list")
 def data_list(as_json: JsonOption = False) -> None:
-    """Known public corpora: what they are, where they come from, their licences.
+    """List known public corpora: what they are, their licences, where they come from.
 
     Example:
 
@@ -28,7 +28,7 @@ def data_list(as_json: JsonOption = False) -> None:
         return
     rows = [["name", "what", "licence as stated", "source"]]
     rows.append(
-        ["typists", "the built-in typists: made, not collected", "Apache-2.0, with Tacit", "built in"]
+        ["typists", "the built-in typists: generated, not collected", "Apache-2.0, with Tacit", "built in"]
     )
     rows += [[e.name, e.what, e.licence, e.source] for e in entries()]
     print_table(rows)
@@ -43,7 +43,7 @@ def data_describe(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Numbers about a text: people, words, and how far from IID it is.
+    """Describe a text in numbers: people, words, and how far from IID it is.
 
     Examples:
 
@@ -53,48 +53,34 @@ def data_describe(
     """
     import dataclasses
 
-    from tacit.base.progress import busy, reading
+    from tacit.base.terminal import progress_bar, spinner
     from tacit.runs.config import from_tables, set_key
-    from tacit.text import catalogue, copies, statistics
-    from tacit.text.corpus import Corpus, SplitCorpus
-    from tacit.text.prepare import read_population
+    from tacit.runs.data import read_population
+    from tacit.text import copies, overview, statistics
 
     tables: dict[str, Any] = {"text": {"corpus": corpus}}
     for assignment in set_ or []:
         set_key(tables, assignment)
     config = from_tables(tables)
-    with reading() as watch:
-        source = read_population(config.text, config.typists, data, watch)
-    with busy("measuring"):
-        parts = (
-            {"train": source.train, "valid": source.valid, "test": source.test}
-            if isinstance(source, SplitCorpus)
-            else {corpus: source}
-        )
-        found = {name: statistics.describe(part) for name, part in parts.items()}
-        small = {k: p for k, p in parts.items() if isinstance(p, Corpus) and p.sizes().sum() <= copies.MOST}
-        twice = {name: copies.find(part) for name, part in small.items()}
+    with progress_bar() as progress:
+        source = read_population(config, data, progress)
+    with spinner("measuring"):
+        parts = overview.describe(corpus, overview.parts_of(corpus, source))
     if as_json:
         values = {
-            name: dataclasses.asdict(s)
-            | {"copies": [c._asdict() for c in twice[name]] if name in twice else None}
-            | {"left_out": catalogue.aside(corpus)}
-            for name, s in found.items()
+            name: dataclasses.asdict(part.statistics)
+            | {"copies": None if part.copies is None else [copy._asdict() for copy in part.copies]}
+            | {"left_out": part.left_out}
+            for name, part in parts.items()
         }
         print_json(values if len(values) > 1 else next(iter(values.values())))
         return
-    for name, s in found.items():
-        print_table([[name, ""], *map(list, statistics.rows(s))])
-        if name not in twice and isinstance(parts[name], Corpus):
-            typer.echo(
-                f"copies of people are looked for in at most {copies.MOST:,} messages, and were not here"
-            )
-        for copy in twice.get(name, ()):
-            typer.echo(
-                f"{copy.share:.0%} of the longer messages of {copy.user} are those of {copy.of} as well"
-            )
-    if aside := catalogue.aside(corpus):
-        typer.echo(f"left out, as no person of their own: {', '.join(aside)}")
+    for name, part in parts.items():
+        print_table([[name, ""], *map(list, statistics.rows(part.statistics))])
+        if part.too_large:
+            typer.echo(f"more than {copies.MOST:,} messages: copies of people were not looked for")
+        for note in part.notes():
+            typer.echo(note)
 
 
 @data.command("get")
@@ -108,9 +94,9 @@ def data_get(
 
       tacit data get ptb --data corpora
     """
-    from tacit.base.progress import busy
+    from tacit.base.terminal import spinner
     from tacit.text.catalogue import data_directory, get
 
-    with busy(f"fetching {name}"):
+    with spinner(f"fetching {name}"):
         path = get(name, data_directory(data))
     typer.echo(str(path))

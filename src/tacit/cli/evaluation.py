@@ -1,10 +1,10 @@
-"""The commands that ask a finished model: `tacit evaluate`, `compare`, `predict`."""
+"""The commands `tacit evaluate`, `compare` and `predict`: questions to a trained model."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,29 +25,33 @@ def evaluate(
     corpus: CorpusOption = None,
     keyboard: Annotated[
         bool,
-        typer.Option(
-            "--keyboard", help="What it is worth to a typist: keys saved, taps and glides, latency."
-        ),
+        typer.Option("--keyboard", help="Measure typing: keys saved, taps and glides, latency."),
     ] = False,
     held_out: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="With --keyboard: the people held out of this run (for a file)."),
+        typer.Option(metavar="RUN", help="With --keyboard, for a file: the held-out people of this run."),
     ] = None,
-    people: Annotated[int | None, typer.Option(help="With --keyboard: most people (all).", min=1)] = None,
+    people: Annotated[
+        int | None, typer.Option(help="With --keyboard: most people (default: all).", min=1)
+    ] = None,
     messages: Annotated[
-        int | None, typer.Option(help="With --keyboard: most messages of each (50); 0: all.", min=0)
+        int | None,
+        typer.Option(help="With --keyboard: most messages of each person (default: 50); 0: all.", min=0),
     ] = None,
     noisy: Annotated[
         int | None,
-        typer.Option(help="With --keyboard: words that are tapped and glided (1000); 0: none.", min=0),
+        typer.Option(
+            help="With --keyboard: words to tap and glide with noise (default: 1000); 0: none.", min=0
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="With --keyboard: seed of the noise (0).", min=0, max=2**31 - 1)
+        int | None,
+        typer.Option(help="With --keyboard: seed of the noise (default: 0).", min=0, max=2**31 - 1),
     ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
 ) -> None:
-    """Score a run's best model, or a model file: on its own held-out part, or on all of another corpus.
+    """Score a run's best model, or a model file, on held-out text of the run or on all of another corpus.
 
     Examples:
 
@@ -61,7 +65,7 @@ def evaluate(
 
       tacit evaluate network.tacit --keyboard --held-out runs/first
     """
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.lm.evaluate import evaluate as score
 
     start_jax()
@@ -73,8 +77,8 @@ def evaluate(
         from tacit.keyboard.measures import report as keyboard_report
 
         options = keyboard_report.KeyboardOptions(**asked)
-        with reading() as watch:
-            typed = keyboard_report.measure(run, corpus, options, data, watch, held_out)
+        with progress_bar() as progress:
+            typed = keyboard_report.measure(run, corpus, options, data, progress, held_out)
         if as_json:
             print_json(typed)
             return
@@ -84,33 +88,38 @@ def evaluate(
         return
     for name in asked:
         raise TacitError(f"--{name} is for --keyboard; add that or leave it out")
-    with reading() as watch:
-        found = score(run, corpus, data, watch)
+    with progress_bar() as progress:
+        figures = score(run, corpus, data, progress)
     if as_json:
-        print_json(found)
+        print_json(figures)
         return
+    print_table(_scores(figures))
+
+
+def _scores(figures: dict[str, Any]) -> list[list[str]]:
+    """Returns the figures of a model on a text as rows, with the half-widths of their intervals."""
     shown = {
-        "perplexity": f"{found['perplexity']:.2f}",
-        "top1": f"{found['top1']:.2%}",
-        "top3": f"{found['top3']:.2%}",
-        "tokens": f"{found['tokens']:,.0f}",
-        "oov": f"{found['oov']:.2%}",
-        "sll": f"{found['sll']:.2f}",
-        "sll_without_oov": f"{found['sll_without_oov']:.2f}",
-        "people": f"{found['people']:,}",
+        "perplexity": f"{figures['perplexity']:.2f}",
+        "top1": f"{figures['top1']:.2%}",
+        "top3": f"{figures['top3']:.2%}",
+        "tokens": f"{figures['tokens']:,.0f}",
+        "oov": f"{figures['oov']:.2%}",
+        "sll": f"{figures['sll']:.2f}",
+        "sll_without_oov": f"{figures['sll_without_oov']:.2f}",
+        "people": f"{figures['people']:,}",
     }
     half = {"perplexity": "±{:.2f}", "top1": "±{:.2%}", "top3": "±{:.2%}", "sll": "±{:.2f}"}
-    rows = [["", found["text"], "95 %"]]
+    rows = [["", figures["text"], "95 %"]]
     for name, value in shown.items():
-        ci = found["ci95"].get(name)
+        ci = figures["ci95"].get(name)
         rows.append([name, value, half[name].format(ci) if ci is not None and math.isfinite(ci) else ""])
-    print_table(rows)
+    return rows
 
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories.")],
     out: Annotated[
-        Path | None, typer.Option(help="Where the plots go (default: compare.html; with --json nowhere).")
+        Path | None, typer.Option(help="Page of plots (default: compare.html; with --json none).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -121,15 +130,16 @@ def compare(
       tacit compare runs/fedavg runs/fedatt --out compare.html
     """
     from tacit.base.files import check_file
-    from tacit.runs import read_config, report
+    from tacit.runs import Run, report
 
     page = out or Path("compare.html")
     check_file(page, ".html")
     names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
-    entries = [report.entry_of(run, name) for run, name in zip(runs, names, strict=True)]
+    loaded = [Run(run) for run in runs]
+    entries = [report.entry_of(run, name) for run, name in zip(loaded, names, strict=True)]
     if out or not as_json:
         title = "Tacit: " + ", ".join(names)
-        report.write(page, report.Page(title, "Runs side by side.", entries, read_config(runs[0])))
+        report.write(page, report.Page(title, "Runs side by side.", entries, loaded[0].config))
     if as_json:
         print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
         return
@@ -145,7 +155,7 @@ def predict(
     k: Annotated[int, typer.Option("--k", help="How many words.", min=1)] = 3,
     user: Annotated[
         str | None,
-        typer.Option("--user", metavar="NAME", help="That person's model, of `tacit personalize`."),
+        typer.Option("--user", metavar="NAME", help="A person's model, from `tacit personalize`."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -160,8 +170,8 @@ def predict(
     from tacit.lm.open import open as open_model
 
     start_jax()
-    found = open_model(run, user).suggest(text, k)
+    suggestions = open_model(run, user).suggest(text, k)
     if as_json:
-        print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in found]})
+        print_json({"text": text, "suggestions": [{"word": w, "probability": p} for w, p in suggestions]})
         return
-    print_table([["word", "probability"], *([w, f"{p:.2%}"] for w, p in found)])
+    print_table([["word", "probability"], *([w, f"{p:.2%}"] for w, p in suggestions)])

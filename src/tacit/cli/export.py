@@ -1,4 +1,4 @@
-"""The command `tacit export`: a run's network as a file of 8 bits a weight."""
+"""The command `tacit export`: a run's network as a file with 8-bit weights."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def export(
         Path | None, typer.Option(metavar="FILE", help="The file (default: RUN/network.tacit).")
     ] = None,
     people: Annotated[
-        int, typer.Option(help="Held-out people on whom both are measured; 0: none.", min=0)
+        int, typer.Option(help="Held-out people to measure both models on; 0: none.", min=0)
     ] = 20,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a run's network in 8 bits a weight, for devices: numpy alone runs it.
+    """Export a run's network with 8-bit weights, for devices; numpy alone runs it.
 
     Examples:
 
@@ -36,19 +36,19 @@ def export(
 
       tacit predict network.tacit "see you"
     """
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.lm.export import carry_out
 
     start_jax()
-    with reading() as watch:
-        found = carry_out(run, out or run / "network.tacit", people, data, watch)
+    with progress_bar() as progress:
+        summary = carry_out(run, out or run / "network.tacit", people, data, progress)
     if as_json:
-        print_json(found)
+        print_json(summary)
         return
-    if "models" in found:
-        print_models(found["models"])
+    if "models" in summary:
+        print_models(summary["models"])
     typer.echo(
-        f"{found['parameters']:,} parameters, {found['bytes'] / 1e6:.2f} MB, a word further in "
-        f"{found['latency_ms']['p50']:.2f} ms (99 %: {found['latency_ms']['p99']:.2f} ms)"
+        f"{summary['parameters']:,} parameters, {summary['bytes'] / 1e6:.2f} MB, a word further in "
+        f"{summary['latency_ms']['p50']:.2f} ms (99 %: {summary['latency_ms']['p99']:.2f} ms)"
     )
-    typer.echo(found["file"])
+    typer.echo(summary["file"])

@@ -1,4 +1,4 @@
-"""The command of the keyboard page: `tacit serve`."""
+"""The command `tacit serve`: the keyboard page."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def serve(
     run: Annotated[
         Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a compact file (.tacit).")
     ],
-    port: Annotated[int, typer.Option(help="Port; 0 takes any that is free.")] = 8765,
+    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8765,
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on. Others than this machine's own let other people in; models that hold what "
-            "people wrote (collected text, personal ones) are then left out."
+            help="Address to listen on. Addresses other than this machine's let other people in; models that hold what "
+            "people wrote (collected text, personal models) are then left out."
         ),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     block: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one a line.")
+        Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one on each line.")
     ] = None,
     data: DataOption = None,
 ) -> None:
-    """A keyboard in the browser to try a run's models on; it runs there and sends nothing anywhere.
+    """Try a run's models on a keyboard in the browser; it runs there and sends nothing anywhere.
 
-    Models that the page can switch to and that the run does not have yet are made first, and kept in DIR/keyboard.
+    Models that the run does not have yet are made first and kept in DIR/keyboard.
 
     Examples:
 
@@ -43,25 +43,17 @@ def serve(
 
       tacit serve runs/demo/ngram/model.tacit --port 0 --no-open --block words.txt
     """
-    import contextlib
     import webbrowser
 
-    from tacit.base.progress import reading
-    from tacit.keyboard import blocked
-    from tacit.page import server as serving
-    from tacit.page.models import find
+    from tacit.base.terminal import progress_bar
+    from tacit.page.serve import serve as serve_page
 
-    words = blocked.read(block) if block else frozenset()
-    with serving.server({}, host, port):
-        pass  # a port in use is told before models are made
-    start_jax()
-    with reading() as watch:
-        models, problems = find(run, data, watch, others=not serving.loopback(host))
-    with serving.server(serving.site(models, words, problems), host, port) as server:
-        address = serving.address(server)
-        count = "one model" if len(models) == 1 else f"{len(models)} models"
+    def opened(address: str, models: int) -> None:
+        count = "one model" if models == 1 else f"{models} models"
         typer.echo(f"{address} ({count}; Ctrl-C ends it, the page goes on without)")
         if not no_open:
             webbrowser.open(address)
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
+
+    start_jax()
+    with progress_bar() as progress:
+        serve_page(run, host, port, block, data, progress, opened)

@@ -1,15 +1,19 @@
-"""How the commands print: tables that align, one JSON value for machines; and the options they share."""
+"""What the commands share: options, reading their values, printing tables and JSON, and JAX's settings."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from tacit.base.errors import TacitError
 
 DataOption = Annotated[
     Path | None,
@@ -19,13 +23,47 @@ CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+]
+
+Number = TypeVar("Number", int, float)
+
+
+def numbers(option: str, text: str, kind: Callable[[str], Number], like: str) -> tuple[Number, ...]:
+    """Reads the numbers of an option, in the order given, each once.
+
+    >>> numbers("--batch", "5, 10,5", int, like="5,10,20")
+    (5, 10)
+    """
+    try:
+        return tuple(dict.fromkeys(kind(part) for part in text.split(",")))
+    except ValueError:
+        raise TacitError(f"{option} {text}: not a list of numbers; write them like {like}") from None
+
+
+def one_of(option: str, value: str, allowed: Collection[str]) -> None:
+    """Refuses a value that the option does not know."""
+    if value not in allowed:
+        raise TacitError(f"{option} {value} is not known; it is one of: {', '.join(allowed)}")
+
+
+def assignments(given: Mapping[str, Any], set_: Sequence[str] | None) -> list[str]:
+    """Returns options that stand for keys, where they are given, and those of `--set`, as `key=value`.
+
+    >>> assignments({"seed": 3, "text.corpus": None}, ["client.lr=0.5"])
+    ['seed=3', 'client.lr=0.5']
+    """
+    keys = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
+    return [*keys, *(set_ or [])]
 
 
 def print_table(rows: list[list[str]], title: str | None = None) -> None:
+    """Prints rows, the header first, with numbers aligned to the right."""
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name, *cells in zip(*rows, strict=True):
-        numbers = all(cell[:1] in "0123456789-±" for cell in cells)
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        is_number = all(cell[:1] in "0123456789-±" for cell in cells)
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows[1:]:
         table.add_row(*row)
     console = Console(highlight=False, emoji=False)
@@ -35,7 +73,7 @@ def print_table(rows: list[list[str]], title: str | None = None) -> None:
 
 
 def print_models(models: Mapping[str, Mapping[str, float]]) -> None:
-    """Recall and perplexity of models, a line each."""
+    """Prints recall and perplexity of models, a line each."""
     rows = [
         [name, f"{m['top1']:.2%}", f"{m['top3']:.2%}", f"{m['perplexity']:.1f}"] for name, m in models.items()
     ]
@@ -43,14 +81,29 @@ def print_models(models: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def print_json(value: Any) -> None:
+    """Prints one JSON value."""
     from tacit.base.files import to_json
 
     typer.echo(to_json(value))
 
 
 def start_jax() -> None:
-    """On CPU, let JAX see several devices, so that a cohort is spread over the cores."""
+    """Spreads cohorts over the CPU's cores."""
+    from tacit.base.cores import use_all_cores
+
+    use_all_cores()
+
+
+def keep_compiled() -> None:
+    """Lets JAX keep compiled programs between processes, unless the user has said where."""
     import jax
 
-    if "JAX_NUM_CPU_DEVICES" not in os.environ:  # JAX's own way to say how many
-        jax.config.update("jax_num_cpu_devices", min(8, os.cpu_count() or 1))
+    told = jax.config.values.get("jax_compilation_cache_dir") is not None
+    if told or not hasattr(os, "getuid"):  # Windows: the owner of a folder is not known
+        return
+    kept = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
+    kept.mkdir(mode=0o700, exist_ok=True)
+    if kept.lstat().st_uid != os.getuid():  # never run the programs of another user
+        return
+    jax.config.update("jax_compilation_cache_dir", str(kept))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -1,35 +1,18 @@
-"""The command of the personal room: `tacit personalize`."""
+"""The command `tacit personalize`: fine-tuning for each person, evaluated and gated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
-from tacit.base.errors import TacitError
-from tacit.cli.options import DataOption, JsonOption, print_json, print_table, start_jax
-
-Number = TypeVar("Number", int, float)
+from tacit.cli.options import DataOption, JsonOption, numbers, print_json, print_table, start_jax
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file to the program."""
     app.command("personalize")(personalize)
-
-
-def numbers(option: str, text: str, kind: Callable[[str], Number]) -> tuple[Number, ...]:
-    """The numbers of an option, in the order given, each once.
-
-    >>> numbers("--batch", "5, 10,5", int)
-    (5, 10)
-    """
-    try:
-        return tuple(dict.fromkeys(kind(part) for part in text.split(",")))
-    except ValueError:
-        like = "5,10,20" if kind is int else "0.01,0.1,1.0"
-        raise TacitError(f"{option} {text}: not a list of numbers; write them like {like}") from None
 
 
 def personalize(
@@ -38,45 +21,46 @@ def personalize(
         str | None,
         typer.Option(
             "--corpus",
-            help="Whose text: 'typists', a name of `tacit data list`, or a path (default: people of the run's own "
-            "corpus whom it was not trained on).",
+            help="Whose text: 'typists', a name of `tacit data list`, or a path (default: held-out people of the run's "
+            "corpus).",
         ),
     ] = None,
     batch: Annotated[str, typer.Option(metavar="B,…", help="Batch sizes, in sentences.")] = "5,10,20",
     lr: Annotated[str, typer.Option(metavar="L,…", help="Learning rates.")] = "0.01,0.1,1.0",
     max_tokens: Annotated[
-        int, typer.Option(help="Tuning ends with the batch that reaches so many tokens; 0: no limit.", min=0)
+        int,
+        typer.Option(help="Stop tuning with the batch that reaches this many tokens; 0: no limit.", min=0),
     ] = 5000,
-    epochs: Annotated[int, typer.Option(help="Tuning ends after so many passes.", min=1)] = 1,
+    epochs: Annotated[int, typer.Option(help="Stop tuning after this many passes.", min=1)] = 1,
     users: Annotated[
         int | None,
-        typer.Option(
-            help="At most so many people, drawn by chance (default: all; of the typists 100).", min=1
-        ),
+        typer.Option(help="Most people, drawn at random (default: all; 100 typists).", min=1),
     ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
-            help="Gain of accuracy that the gate asks for (default: chosen from other people's sums)."
+            help="Gain in accuracy that the gate requires (default: chosen from other people's sums)."
         ),
     ] = None,
     more: Annotated[
         bool,
         typer.Option(
             "--strategies",
-            help="Also try parts of the model, mixtures and a word cache; takes twice as long.",
+            help="Also try parts of the model, mixtures and a word cache (twice as slow).",
         ),
     ] = False,
-    keep: Annotated[int, typer.Option(help="Store the models of so many accepted people.", min=0)] = 10,
+    keep: Annotated[
+        int, typer.Option(help="Store the models of at most this many accepted people.", min=0)
+    ] = 10,
     out: Annotated[
-        Path | None, typer.Option(help="Directory for what is found (default: DIR/personal).")
+        Path | None, typer.Option(help="Directory of the results (default: DIR/personal).")
     ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Does fine-tuning help each person? Evaluate it from sums alone, and gate it.
+    """Fine-tune for each person: does it help? Evaluated from sums alone, with a gate that refuses harm.
 
-    Everybody's text is split in time: 64 % to tune on, 16 % for the gate to look at, 20 % to measure on.
+    Each person's text is split in time: 64 % to tune on, 16 % for the gate, 20 % to measure on.
 
     Examples:
 
@@ -86,16 +70,17 @@ def personalize(
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
     """
-    from tacit.base.progress import busy, reading, rounds_of
-    from tacit.personal import personalize as personal
+    from tacit.base.terminal import progress_bar
     from tacit.personal import report
-    from tacit.personal.summary import for_machines
+    from tacit.personal.job import PersonalOptions
+    from tacit.personal.personalize import personalize as personalize_run
+    from tacit.personal.summary import json_summary
 
-    where = out or run / "personal"
-    options = personal.PersonalOptions(
+    out = out or run / "personal"
+    options = PersonalOptions(
         corpus,
-        numbers("--batch", batch, int),
-        numbers("--lr", lr, float),
+        numbers("--batch", batch, int, like="5,10,20"),
+        numbers("--lr", lr, float, like="0.01,0.1,1.0"),
         max_tokens,
         epochs,
         users or 0,
@@ -103,20 +88,14 @@ def personalize(
         keep,
         more,
     )
-    personal.check(run, options, where)
     start_jax()
-    with reading() as watch:
-        job = personal.prepare(run, options, data, watch)
-    with rounds_of("personalising", personal.passes(job)) as tell:
-        found = personal.personalize(job, tell)
-    with busy("writing"):
-        personal.write(where, found, report.page(found.summary))
-        personal.link(run / "report.html", where / "report.html")
+    with progress_bar() as progress:
+        summary = personalize_run(run, out, options, data, progress).summary
     if as_json:
-        print_json(for_machines(found.summary))
+        print_json(json_summary(summary))
         return
-    for title, rows in report.tables(found.summary):
+    for title, rows in report.tables(summary):
         print_table(rows, title)
-    typer.echo(report.who(found.summary))
-    typer.echo(f"recommended: {found.summary['recommendation']}")
-    typer.echo(str(where / "report.html"))
+    typer.echo(report.who(summary))
+    typer.echo(f"recommended: {summary['recommendation']}")
+    typer.echo(str(out / "report.html"))

@@ -1,15 +1,23 @@
-"""The commands that train, time and show: `tacit train`, `presets`, `bench`, `demo`."""
+"""The commands `tacit train`, `presets`, `bench` and `demo`."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tacit.base.errors import TacitError
-from tacit.cli.options import CorpusOption, DataOption, JsonOption, print_json, print_table, start_jax
+from tacit.cli.options import (
+    CorpusOption,
+    DataOption,
+    JsonOption,
+    SetOption,
+    assignments,
+    one_of,
+    print_json,
+    print_table,
+    start_jax,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -28,10 +36,8 @@ def train(
         int | None, typer.Option(help="Seed of training's draws (the typists have typists.seed).")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
-    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    set_: SetOption = None,
     data: DataOption = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
     coordinator: Annotated[
@@ -58,7 +64,7 @@ def train(
       tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
     """
     from tacit import runs
-    from tacit.base.progress import reading
+    from tacit.base.terminal import progress_bar
     from tacit.federated import hosts
     from tacit.runs import report
     from tacit.runs.callbacks import bar
@@ -66,25 +72,18 @@ def train(
     from tacit.runs.config import from_anywhere, resolve
 
     start_jax()
-    given = {"text.corpus": corpus, "training.rounds": rounds, "seed": seed}
-    assignments = [f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items() if v is not None]
-    config = from_anywhere(resolve(preset, [*assignments, *(set_ or [])]))
+    keys = assignments({"text.corpus": corpus, "training.rounds": rounds, "seed": seed}, set_)
+    config = from_anywhere(resolve(preset, keys))
     out = out or Path("runs") / Path(preset).stem
     hosts.join(coordinator, processes, process, wait)
-    watchers = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
-    with reading() as watch:
-        summary = runs.train(config, out, resume, data, watchers, watch)
+    callbacks = (bar(), *((to_tensorboard(out),) if tensorboard else ()))
+    with progress_bar() as progress:
+        runs.train(config, out, resume, data, callbacks, progress)
     if hosts.first():
-        entry = report.entry_of(out)
-        lead = (
-            f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
-        )
-        facts = report.run_facts(summary, report.seconds_of(out))
-        report.write(
-            out / "report.html", report.Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
-        )
-        print_table(report.comparison([entry]))
-        typer.echo(f"{out / 'report.html'}")
+        run = runs.Run(out)
+        page = run.report()
+        print_table(report.comparison([report.entry_of(run)]))
+        typer.echo(str(page))
     hosts.leave()
 
 
@@ -116,22 +115,18 @@ def bench(
 
       tacit bench --workload small --json
     """
-    from tacit.base.progress import busy
+    from tacit.base.terminal import spinner
     from tacit.experiments.bench import WORKLOADS, measure
 
     start_jax()
-    for name, value, allowed in (
-        ("--precision", precision, ("float32", "bfloat16")),
-        ("--executor", executor, ("auto", "vmap", "map")),
-    ):
-        if value not in allowed:
-            raise TacitError(f"{name} {value} is not known; it is one of: {', '.join(allowed)}")
-    found = []
+    one_of("--precision", precision, ("float32", "bfloat16"))
+    one_of("--executor", executor, ("auto", "vmap", "map"))
+    results = []
     for name in workload or list(WORKLOADS):
-        with busy(f"timing {name}"):
-            found.append(measure(name, precision, executor, repeats))
+        with spinner(f"timing {name}"):
+            results.append(measure(name, precision, executor, repeats))
     if as_json:
-        print_json(found)
+        print_json(results)
         return
     header = ["workload", "clients", "executor", "devices", "ms per client-step", "words per second"]
     rows = [[*header, "useful", "of matrix rate", "of copy rate", "peak MB"]]
@@ -148,16 +143,14 @@ def bench(
             f"{r['copy_share']:.0%}",
             f"{r['peak_memory_mb']:,.0f}",
         ]
-        for r in found
+        for r in results
     ]
     print_table(rows)
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/demo"),
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
-    ] = None,
+    set_: SetOption = None,
 ) -> None:
     """Train on the built-in typists, compare with a central model and an n-gram, write a report.
 

@@ -24,13 +24,14 @@ import numpy as np
 from tacit.base.errors import TacitError, nearest
 from tacit.base.randomness import generator
 from tacit.federated.aggregation import AggregationConfig, aggregation
-from tacit.federated.executors import choose_executor, cohort_training
-from tacit.federated.lanes import lay_out, memory_mb, plan
+from tacit.federated.cohort_sums import cohort_sums
+from tacit.federated.executors import choose_executor
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, text_cohort, text_grid
-from tacit.federated.sampling import SamplingConfig
+from tacit.federated.rounds import Algorithm
+from tacit.federated.sampling import SamplingConfig, chosen_cohort, everybody
 from tacit.federated.server import ServerConfig
+from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import ModelConfig, count_parameters, language_model
 from tacit.text.packed import Packed, Rows
 from tacit.text.prepare import PartitionConfig, TextConfig, prepare
@@ -71,15 +72,8 @@ def random_cohort(work: Workload) -> Cohort:
     draw = generator(0, work.clients)
     words = draw.integers(3, work.vocabulary, (work.clients, work.steps, work.batch, work.time + 1), np.int32)
     words[..., 0] = 0
-    ones = np.ones(work.clients, np.float32)
-    return Cohort(
-        np.arange(work.clients, dtype=np.int32),
-        Rows(words[..., :-1], words[..., 1:]),
-        np.full(work.clients, work.steps, np.int32),
-        ones,
-        ones,
-        ones.astype(bool),
-    )
+    rows = Rows(words[..., :-1], words[..., 1:])
+    return chosen_cohort(everybody(work.clients), rows, np.full(work.clients, work.steps))
 
 
 def typists_cohort(work: Workload) -> Cohort:
@@ -100,15 +94,15 @@ def measure(
     model = language_model(config, work.vocabulary)
     rule = aggregation(AggregationConfig())
     chosen = choose_executor(executor)  # type: ignore[arg-type]
-    train = cohort_training(next_word_loss(model), ClientConfig(lr=0.1), rule, 0.0, chosen)
     params = model.init(jax.random.key(0))
     cohort = typists_cohort(work) if name == "ragged" else random_cohort(work)
-    layout = plan(cohort, params, len(jax.local_devices()), chosen == "vmap", memory_mb(0))
-    lanes = jax.tree.map(jnp.asarray, lay_out(cohort, layout))
+    client = ClientConfig(lr=0.1)
+    sums = cohort_sums(next_word_loss(model), client, rule, lambda t: cohort, params, executor=chosen)
+    lanes = sums.ready(0).laid
     apply = jax.jit(lambda w, message: jax.tree.map(jnp.subtract, w, rule.combine(w, message)))
 
-    arguments = (params, lanes, jnp.float32(0.1), jax.random.key(1))
-    program = train.lower(*arguments).compile()  # type: ignore[attr-defined]
+    arguments = (sums.place(params), lanes, jnp.float32(0.1), jax.random.key(1))
+    program = sums.program.lower(*arguments).compile()  # type: ignore[attr-defined]
 
     def one() -> Any:
         return apply(params, program(*arguments)[0])
@@ -130,7 +124,7 @@ def measure(
         "time": length,
         "steps": int(cohort.steps.max()),
         "executor": chosen,
-        "lanes": layout.lanes,
+        "lanes": lanes.ids.shape[1],
         "precision": precision,
         "devices": len(jax.local_devices()),
         "device": jax.devices()[0].device_kind,

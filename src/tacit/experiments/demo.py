@@ -14,25 +14,27 @@ from typing import Any
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
-from tacit.base.progress import busy, reading, rounds_of
+from tacit.base.terminal import progress_bar, spinner
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import suggest
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
-from tacit.ngram.distillation.distill import DistillOptions, carry_out
-from tacit.ngram.distillation.files import check
+from tacit.ngram.distillation.distill import check_out, distill
+from tacit.ngram.distillation.model import DistillOptions
 from tacit.ngram.model import automaton_source
 from tacit.ngram.score import score
-from tacit.personal import personalize
+from tacit.personal import personalised, personalize
 from tacit.personal import report as personal_report
+from tacit.personal.job import PersonalOptions, read_job
 from tacit.runs import report
 from tacit.runs.callbacks import bar
 from tacit.runs.config import Config, resolve
+from tacit.runs.data import read_population
 from tacit.scoring.scores import summary
 from tacit.text import statistics
 from tacit.text.corpus import SplitCorpus
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, prepare, read_population
+from tacit.text.prepare import Prepared
 
 CONTEXTS = (
     "",
@@ -46,7 +48,7 @@ CONTEXTS = (
     "can you",
 )
 # a low, a middle and a high rate: Table 1 of paper 3 in small, its shape for a model of this size
-PERSONAL = personalize.PersonalOptions(batches=(5, 20), rates=(0.1, 1.0, 4.0), users=40, keep=3)
+PERSONAL = PersonalOptions(batches=(5, 20), rates=(0.1, 1.0, 4.0), users=40, keep=3)
 
 
 def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
@@ -57,27 +59,27 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         raise TacitError("the presets demo and demo-central must read the same text")
     yardstick, small_model, personal = out / "central", out / "ngram", out / "personal"
     if out.is_dir():  # told before minutes of training
-        check(small_model)
+        check_out(small_model)
         personalize.check_out(personal)
-    with reading() as watch:
-        federated_summary = runs.train(config, out, resume=out.exists(), watchers=(bar(),), watch=watch)
-        runs.train(central, yardstick, resume=yardstick.exists(), watchers=(bar(),), watch=watch)
-    ready = prepare(config.text, config.partition, config.typists, config.seed)
+    with progress_bar() as progress:
+        federated_summary = runs.train(
+            config, out, resume=out.exists(), callbacks=(bar(),), progress=progress
+        )
+        runs.train(central, yardstick, resume=yardstick.exists(), callbacks=(bar(),), progress=progress)
+    ready = runs.prepare(config)
     file = small_model / "summary.json"
     small = _made(file, runs.digest(out))
     if small is None:
-        with reading() as watch:
-            carry_out(
-                out, small_model, distilled(ready), watch=lambda done, all_: watch("distilling", done / all_)
-            )
+        with progress_bar() as progress:
+            distill(out, small_model, distilled(ready), progress=progress)
         small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
-    tuned = personalised(out, personal)
-    with busy("counting n-grams, writing the report"):
+    tuned = personalisation(out, personal)
+    with spinner("counting n-grams, writing the report"):
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
-            report.entry_of(out, "federated"),
-            report.entry_of(yardstick, "central"),
+            report.entry_of(runs.Run(out), "federated"),
+            report.entry_of(runs.Run(yardstick), "central"),
             report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
             report.Entry("distilled 3-gram", small["models"]["n-gram"]),
             report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
@@ -114,19 +116,17 @@ def _made(file: Path, base: str) -> dict[str, Any] | None:
         return None
 
 
-def personalised(run: Path, out: Path) -> dict[str, Any] | None:
-    """What tuning the run's network for a few people came to, or what is known of it; None: nobody has enough text."""
-    known = personalize.known(out, runs.load(run))
-    if known is not None:
-        return known
-    with reading() as watch:
-        job = personalize.read(run, PERSONAL, watch=watch)
-    if not len(job.users):
-        return None
-    with rounds_of("personalising", personalize.passes(job)) as tell:
-        found = personalize.personalize(job, tell)
-    personalize.write(out, found, personal_report.page(found.summary))
-    return personalize.known(out, job.run)  # as the next demonstration finds it
+def personalisation(run: Path, out: Path) -> dict[str, Any] | None:
+    """Tunes the run's network for a few people, unless that was done; None if nobody has enough text."""
+    earlier = personalize.earlier_summary(out, run)
+    if earlier is not None:
+        return earlier
+    with progress_bar() as progress:
+        job = read_job(run, PERSONAL, progress=progress)
+        if not len(job.users):
+            return None
+        personalize.write(out, personalised.personalised(job, progress))
+    return personalize.earlier_summary(out, run)  # as the next demonstration reads it
 
 
 def ngram_facts(small: dict[str, Any]) -> list[tuple[str, str]]:
@@ -179,5 +179,5 @@ def suggestions(
 
 def _numbers(config: Config) -> list[tuple[str, str]]:
     """What `tacit data describe` says of the text."""
-    source = read_population(config.text, config.typists)
+    source = read_population(config)
     return statistics.rows(statistics.describe(source.train if isinstance(source, SplitCorpus) else source))

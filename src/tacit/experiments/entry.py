@@ -32,7 +32,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base.errors import TacitError, nearest
-from tacit.federated import plugins as parts
+from tacit.federated import plugins
+from tacit.federated.code_hash import short_hash
 
 Settings = Mapping[str, Any]
 
@@ -202,10 +203,10 @@ def _own(path: Path) -> Entry:
 
 
 def _mark(settings: Settings) -> str:
-    """Of a preset's file and the rules of one's own: when they change, a row is another."""
+    """Returns a hash of a preset's file and of custom rules: when they change, a row is measured again."""
     preset = Path(str(settings.get("preset", "")))
-    files = [*([preset] if preset.suffix == ".toml" else []), *parts.files()]
-    return " ".join(parts.mark(file.read_bytes()) for file in files if file.is_file())
+    own = [short_hash(preset.read_bytes())] if preset.suffix == ".toml" and preset.is_file() else []
+    return " ".join([*own, *plugins.code_hashes()])
 
 
 def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entry:
@@ -254,8 +255,8 @@ def _quick(table: Mapping[str, Any]) -> Settings:
 def _flat(settings: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     """Settings by their whole keys, in quotes in the file or not.
 
-    >>> _flat({"server.lr": 1, "server": {"own": {"decay": 0.1}}})
-    {'server.lr': 1, 'server.own.decay': 0.1}
+    >>> _flat({"server.lr": 1, "server": {"decay": 0.1}})
+    {'server.lr': 1, 'server.decay': 0.1}
     """
     found: dict[str, Any] = {}
     for key, value in settings.items():

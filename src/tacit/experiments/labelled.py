@@ -25,7 +25,7 @@ from tacit.federated.batching import order_of_work
 from tacit.federated.local import Cohort
 from tacit.federated.objective import Labelled, Loss, classification_loss
 from tacit.federated.rounds import Algorithm, Trainer, federation
-from tacit.federated.sampling import choose, cohort_size
+from tacit.federated.sampling import choose, chosen_cohort, cohort_size
 from tacit.models.base import Params
 from tacit.models.images import Classifier
 
@@ -72,7 +72,7 @@ def cohort(
 ) -> Cohort:
     """The clients of round t with their batches, on the host."""
     sizes, client = devices.sizes, algorithm.client
-    chosen = choose(algorithm.sampling, sizes, seed, t, algorithm.aggregation.uniform)
+    chosen = choose(algorithm.sampling, sizes, seed, t)
     ids, mine = chosen.ids, sizes[chosen.ids]
     if not steps:
         schedule, made = order_of_work(mine, ids, client, seed, t)
@@ -93,7 +93,7 @@ def cohort(
         np.where(real, devices.points.y[points], -1).astype(np.int32),
         factors.astype(np.float32),
     )
-    return Cohort(ids.astype(np.int32), batches, made, chosen.weight, chosen.scale, chosen.present)
+    return chosen_cohort(chosen, batches, made)
 
 
 def train(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, to_json, write_atomic
+from tacit.base.progress import Progress, no_progress
 from tacit.experiments.entry import Entry, Row, Settings, entries
 from tacit.experiments.results import Measured, cell, measured, row_of, write
 
@@ -36,11 +37,6 @@ class Place(NamedTuple):
 
 
 Measure = Callable[[Settings, int, Place], Measured]
-Follow = Callable[[int, str], None]  # told how many rows and seeds are done, and what is being done
-
-
-def nobody(done: int, words: str) -> None:
-    """Nobody follows."""
 
 
 def _module(kind: str) -> ModuleType:
@@ -64,7 +60,7 @@ def run(
     data: Path | None = None,
     seeds: int | None = None,
     only: str = "",
-    follow: Follow = nobody,
+    progress: Progress = no_progress,
     again: bool = False,
     minutes: float = math.inf,
 ) -> dict[str, Any]:
@@ -81,7 +77,7 @@ def run(
     parts = _parts(out) / entry.name
     todo = [row for row in rows if row.label not in there]
     _check(entry, todo)
-    found = _cells(entry, todo, numbers, data, parts, follow, time.monotonic() + 60 * minutes)
+    found = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
     result = write(entry, [*taken, *found], out / f"{entry.name}.json")
     done = there | {row["label"] for row in found}
     for row in rows:
@@ -130,18 +126,36 @@ def borrowed(entry: Entry, rows: Sequence[Row], seeds: Sequence[int], folder: Pa
     return taken
 
 
+def run_all(
+    chosen: Sequence[Entry],
+    out: Path,
+    data: Path | None = None,
+    seeds: int | None = None,
+    only: str = "",
+    progress: Progress = no_progress,
+    again: bool = False,
+    minutes: float = math.inf,
+) -> list[dict[str, Any]]:
+    """Runs entries one after another; the minutes are those of all of them together."""
+    began, results = time.monotonic(), []
+    for entry in chosen:
+        left = max(0.0, minutes - (time.monotonic() - began) / 60)
+        results.append(run(entry, out, data, seeds, only, progress, again, left))
+    return results
+
+
 def run_quickly(
     entry: Entry,
     out: Path | None = None,
     data: Path | None = None,
     seeds: int | None = None,
-    follow: Follow = nobody,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """The scaled-down entry. Leaves `out`/NAME.quick.json where `out` is given, never a full result."""
     small = entry.quickly()
     with tempfile.TemporaryDirectory(prefix="tacit-quick-") as folder:
         here = Path(folder)
-        found = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", follow)
+        found = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", progress)
         return write(small, found, (out or here) / f"{entry.name}.quick.json")
 
 
@@ -172,11 +186,11 @@ def _cells(
     seeds: Sequence[int],
     data: Path | None,
     parts: Path,
-    follow: Follow,
+    progress: Progress,
     deadline: float = math.inf,
 ) -> list[dict[str, Any]]:
     """The rows that could be completed."""
-    measure, done = measure_of(entry.kind), 0
+    measure, done, every = measure_of(entry.kind), 0, max(1, len(rows) * len(seeds))
     found: list[dict[str, Any]] = []
     for row in rows:
         cells = []
@@ -184,18 +198,18 @@ def _cells(
             folder = parts / f"{row.hash(entry.kind)}-{seed}"
             if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
                 return found
-            words = f"{row.label}, seed {seed}"
-            follow(done, words)
-            place = _place(data, folder, follow, done, words)
+            words = f"{entry.name}: {row.label}, seed {seed}"
+            progress(words, done / every)
+            place = _place(data, folder, progress, done / every, words)
             cells.append(_cell(row, seed, measure, place))
             done += 1
         found.append(row_of(row, entry.kind, seeds, cells))
-    follow(done, "done")
+    progress("done", 1.0)
     return found
 
 
-def _place(data: Path | None, folder: Path, follow: Follow, done: int, words: str) -> Place:
-    return Place(data, folder, lambda more: follow(done, f"{words}: {more}"))
+def _place(data: Path | None, folder: Path, progress: Progress, done: float, words: str) -> Place:
+    return Place(data, folder, lambda more: progress(f"{words}: {more}", done))
 
 
 def _cell(row: Row, seed: int, measure: Measure, place: Place) -> dict[str, Any]:

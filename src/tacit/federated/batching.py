@@ -1,15 +1,15 @@
-"""Which examples a client trains on, in which batches, in which order.
+"""Batches: which examples a client trains on, in which batches and in which order.
 
 Two ways to cut a client's text into batches (`client.batching`):
 
 `sentences`  B sentences each, the last one short: what the papers write. Where sentences and people differ in
-             length, the fullest batch sets the shape of all and most cells stay empty.
-`words`      about the same number of words each, B sentences on average: the rows of a batch (`Grid`) are fixed
-             beforehand, sentences are dealt to batches by length, one of each size, and a client takes as many
-             batches as it needs to fit. Nine in ten cells hold a word.
+             length, the fullest batch sets the shape of all, and most cells stay empty.
+`words`      about the same number of words each, B sentences on average. The rows of a batch (`Grid`) are fixed
+             beforehand; sentences are dealt to batches by length, one of each size; a client takes as many batches
+             as it needs. Nine in ten cells hold a word.
 
-Every epoch is dealt anew. All draws depend on the seed, the round and the client's own number only, so that a
-client on its own device does what the simulator did.
+Every epoch is dealt anew. All draws depend only on the seed, the round and the client's own number, so a client on its
+own device does what the simulator did.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Grid(NamedTuple):
 
 
 def grid(lengths: np.ndarray, batch: int, longest: int = 0) -> Grid:
-    """Rows for about `batch` sentences of these lengths, the longest of which must fit into one.
+    """Returns rows for about `batch` sentences of these lengths; the longest must fit into one row.
 
     >>> grid(np.full(100, 8), batch=10)
     Grid(rows=11, time=8)
@@ -45,14 +45,14 @@ def grid(lengths: np.ndarray, batch: int, longest: int = 0) -> Grid:
 
 
 class Work(NamedTuple):
-    """Batches of the clients' own examples, by number; −1 where a batch is short."""
+    """Batches of examples, by number; −1 where a batch is short."""
 
     schedule: np.ndarray  # [clients, steps, width] int64
     steps: np.ndarray  # [clients] int32: how many of the steps are real
 
 
 def order_of_work(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int) -> Work:
-    """Batches of `client.batch` examples (0: all in one).
+    """Returns batches of `client.batch` examples (0: all in one).
 
     With `max_examples` a round uses that many, drawn anew each round. FedProx's stragglers stop after a
     random share of their steps.
@@ -78,10 +78,10 @@ def order_of_work(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed
 def balanced_work(
     text: Packed, ids: np.ndarray, client: ClientConfig, seed: int, round_: int, shape: Grid
 ) -> Work:
-    """Batches of about the same number of words, each of which fits the grid.
+    """Returns batches of about the same number of words, each of which fits the grid.
 
-    Sentences are ranked by length and cut into strata of as many as there are batches; each batch is dealt one
-    sentence of every stratum. A client one of whose batches does not fit takes one batch more and deals again.
+    Sentences are ranked by length and cut into strata of as many as there are batches; each batch gets one sentence of
+    every stratum. If a batch does not fit, the client takes one batch more and deals again.
     """
     ids = np.asarray(ids, np.int64)
     sizes = text.sizes
@@ -104,7 +104,7 @@ def balanced_work(
 
 
 def _mine(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int) -> np.ndarray:
-    """Which examples a client uses in this round, [clients, widest] bool."""
+    """Returns which examples a client uses in this round, [clients, widest] bool."""
     column = np.arange(int(sizes.max(initial=1)))
     mine = column[None] < sizes[:, None]
     if not client.max_examples:
@@ -123,11 +123,11 @@ def _straggle(steps: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: in
 
 
 def _deal(lengths: np.ndarray, ids: np.ndarray, seed: int, round_: int, epoch: int, shape: Grid) -> Work:
-    """One epoch: every used sentence in exactly one batch, no batch larger than the grid."""
+    """Deals one epoch: every used sentence in exactly one batch, no batch larger than the grid."""
     column = np.arange(lengths.shape[1])
     draws = uniform(seed, _SHUFFLE, round_, epoch, ids[:, None], column[None])
     again = uniform(seed, _DEAL, round_, epoch, ids[:, None], column[None])
-    rank = _rank(draws, -lengths)  # longest first, likes in random order
+    rank = _rank(draws, -lengths)  # longest first, ties in random order
     batches = np.ceil(lengths.sum(1) / (_FULL * shape.rows * shape.time)).astype(np.int64)  # [clients]
     batches = np.minimum(batches, (lengths > 0).sum(1))  # one sentence each always fits
     schedules = np.full((len(ids), 1, 1), -1, np.int64)
@@ -147,7 +147,7 @@ def _deal(lengths: np.ndarray, ids: np.ndarray, seed: int, round_: int, epoch: i
 
 
 def _rank(draws: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """The place of each entry when a row is sorted by `by`, ties by the draws."""
+    """Returns the place of each entry when a row is sorted by `by`, ties by the draws."""
     order = np.lexsort((draws, by), axis=1)
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
@@ -155,10 +155,10 @@ def _rank(draws: np.ndarray, by: np.ndarray) -> np.ndarray:
 
 
 def _dealt(lengths: np.ndarray, rank: np.ndarray, draws: np.ndarray, batches: np.ndarray) -> np.ndarray:
-    """Sentences by batch, [clients, batches, width]: the r-th stratum gives each batch its r-th sentence."""
+    """Returns sentences by batch, [clients, batches, width]: the r-th stratum gives each batch its r-th sentence."""
     stratum = rank // batches[:, None]
     real = lengths > 0
-    # which batch, within its stratum; absent sentences come after all others, so how many there are is no matter
+    # which batch, within its stratum; absent sentences come after all others, so their number does not matter
     place_of = _rank(draws, np.where(real, stratum, lengths.shape[1])) - stratum * batches[:, None]
     width = int(stratum[real].max(initial=0)) + 1
     dealt = np.full((len(lengths), int(batches.max(initial=1)), width), -1, np.int64)
@@ -168,7 +168,7 @@ def _dealt(lengths: np.ndarray, rank: np.ndarray, draws: np.ndarray, batches: np
 
 
 def _widened(schedules: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Room for more batches, or wider ones."""
+    """Returns the schedules with room for more batches, or wider ones."""
     larger = (len(schedules), max(schedules.shape[1], shape[1]), max(schedules.shape[2], shape[2]))
     if larger == schedules.shape:
         return schedules

@@ -1,7 +1,7 @@
-"""The yardstick: the same model trained centrally, on everybody's text in one place.
+"""The central baseline: the same model trained on everybody's text in one place.
 
-What federated training gives up by leaving text where it is can only be told against this. A round is a
-number of optimiser steps (one pass over the text by default), so that both kinds of run look alike.
+It shows what federated training loses by leaving text on devices. A round is a number of optimiser steps (one pass over
+the text by default), so that both kinds of run look alike.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 import optax
 from jax import Array
 
-from tacit.base.errors import Diverged, TacitError
+from tacit.base.errors import TacitError
 from tacit.base.randomness import generator, stream
 from tacit.base.settings import Schedule, number
 from tacit.federated import hosts, trees
 from tacit.federated.objective import Loss
-from tacit.federated.rounds import Trainer
+from tacit.federated.rounds import ServerState, Trainer, require_finite, round_key
 from tacit.federated.schedules import rate
-from tacit.federated.server import ServerState
 from tacit.models.base import Params
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 
@@ -44,7 +43,7 @@ class CentralConfig:
 
 
 def batches(text: Packed, config: CentralConfig, seed: int, t: int) -> Rows:
-    """The batches of round t, [steps, rows, time]: passes over all sentences, each in a new order."""
+    """Returns the batches of round t, [steps, rows, time]: passes over all sentences, each in a new order."""
     sentences = len(text.offsets) - 1
     per_pass = -(-sentences // config.batch)
     steps = config.steps or per_pass
@@ -63,7 +62,7 @@ def batches(text: Packed, config: CentralConfig, seed: int, t: int) -> Rows:
 def central(
     init: Callable[[Array], Params], loss: Loss, text: Packed, config: CentralConfig, seed: int, rounds: int
 ) -> Trainer:
-    """Central training as a trainer; on one device, so for one process."""
+    """Returns central training as a trainer; it runs on one device, so in one process."""
     if hosts.together():
         raise TacitError("training.mode = 'central' is for one process; leave out --coordinator")
     step_rule = optax.adam(config.lr) if config.optimiser == "adam" else optax.sgd(config.lr)
@@ -91,13 +90,9 @@ def central(
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
         rows = batches(text, config, seed, t)
         factor = rate(config.schedule, config.warmup, t, rounds)
-        key = jax.random.fold_in(jax.random.key(seed), t)
-        state, value, words = run(state, rows, jnp.float32(factor), key)
-        if not (np.isfinite(float(value)) and bool(trees.finite(state.params))):
-            raise Diverged(
-                f"round {t + 1}: training gave numbers that are not finite; lower central.lr ({config.lr:g}); "
-                "the last good checkpoint is kept"
-            )
+        state, value, words = run(state, rows, jnp.float32(factor), round_key(seed, t))
+        finite = np.isfinite(float(value)) and bool(trees.finite(state.params))
+        require_finite(t, finite, f"lower central.lr ({config.lr:g})")
         return state, {
             "loss": float(value),
             "steps": len(rows.inputs),

@@ -1,7 +1,11 @@
-"""The devices that share a cohort, and how arrays are laid over them; `hosts` is about the processes behind them."""
+"""The devices that share a cohort: how arrays and programs are laid over them, and their memory.
+
+`hosts` is about the processes behind the devices.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -13,26 +17,26 @@ from tacit.federated import hosts
 
 
 def devices() -> list[jax.Device]:
-    """All devices that share a cohort, process by process."""
+    """Returns all devices that share a cohort, process by process."""
     if not hosts.together():
         return jax.local_devices()
     return sorted(jax.devices(), key=lambda d: (d.process_index, d.id))
 
 
 def mesh() -> Mesh:
-    """The devices as one axis."""
+    """Returns the devices as one axis."""
     return Mesh(np.array(devices()), ("devices",))
 
 
 def mine(count: int) -> slice:
-    """Which of `count` lanes (or batches), dealt evenly to the devices, belong to this process's devices."""
+    """Returns which of `count` lanes (or batches), dealt evenly to the devices, belong to this process."""
     each = count // len(devices())
     own = [i for i, d in enumerate(devices()) if d.process_index == jax.process_index()]
     return slice(own[0] * each, (own[-1] + 1) * each)
 
 
 def apart(tree: Any, axis: int) -> Any:
-    """Arrays cut along an axis, a piece on each device; a process gives what belongs to its own devices."""
+    """Cuts arrays along an axis and puts a piece on each device; a process gives the pieces of its own devices."""
     if len(devices()) == 1:
         return jax.device_put(tree)
     split = NamedSharding(mesh(), PartitionSpec(*[None] * axis, "devices"))
@@ -40,8 +44,7 @@ def apart(tree: Any, axis: int) -> Any:
 
 
 def everywhere(tree: Any) -> Any:
-    """The same arrays on every device, where a round leaves them, lest the first round be a case of
-    its own that compiles the program once more."""
+    """Puts the same arrays on every device, as a round leaves them: otherwise the program compiles twice."""
     if len(devices()) == 1:
         return tree
     whole = NamedSharding(mesh(), PartitionSpec())
@@ -54,3 +57,32 @@ def everywhere(tree: Any) -> Any:
         return jax.make_array_from_process_local_data(whole, np.asarray(a))
 
     return jax.tree.map(put, tree)
+
+
+def compiled(
+    function: Callable[..., Any], cut: Sequence[int | None], cut_result: int | None
+) -> Callable[..., Any]:
+    """Compiles a function for all devices, each of which works on its own piece.
+
+    `cut` says along which axis each argument is cut (None: every device has the whole), `cut_result` the same of the
+    result. With several devices, `function` may use collectives over the axis "devices".
+    """
+    if len(devices()) == 1:
+        return jax.jit(function)
+
+    def spec(axis: int | None) -> PartitionSpec:
+        return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, "devices")
+
+    in_specs = tuple(spec(axis) for axis in cut)
+    over = jax.shard_map(
+        function, mesh=mesh(), in_specs=in_specs, out_specs=spec(cut_result), check_vma=False
+    )
+    return jax.jit(over)
+
+
+def memory_mb(given: int) -> int:
+    """Returns the memory for lanes: what was given, else a third of an accelerator's, else 2 GB."""
+    if given:
+        return given
+    limit = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0)
+    return int(limit / 3 / 2**20) if limit else 2048

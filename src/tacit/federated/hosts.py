@@ -1,11 +1,11 @@
 """Several processes, on one host or many, that train as one: a job of `jax.distributed`.
 
-The processes meet at an address of process 0 and from then on run the same compiled programs in step. Process 0
-is the first: it alone reads and writes the run directory and tells the others what they need of it, so that
-nothing but the corpus need be on every host. A process that fails tells the others why, and all of them end:
-one that waits in a sum for somebody who is gone would wait forever.
+The processes meet at an address of process 0 and then run the same compiled programs in step. Only process 0 reads and
+writes the run directory; it tells the others what they need of it, so only the corpus must be on every host. A process
+that fails tells the others why, and all of them end: otherwise they would wait forever in a sum for the one that is
+gone.
 
-Without a coordinator nothing here does anything: a lone process is a job of one.
+Without a coordinator these functions do nothing: a lone process is a job of one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from typing import Any, NoReturn
 
 import jax
 import numpy as np
-from jax._src import distributed  # the job's store of keys has no public name
+
+# Private, because JAX (0.10) has no public way to the job's key store, and its public collectives
+# (multihost_utils) wait for a process that is gone, which is just what must be told.
+from jax._src import distributed
 from jax.experimental import multihost_utils
 
 from tacit.base.errors import TacitError
@@ -42,9 +45,9 @@ _ADVICE = (
 def join(
     coordinator: str | None, processes: int | None = None, process: int | None = None, wait: int | None = None
 ) -> None:
-    """Make this process number `process` of a job that meets at `coordinator` ("host:port" of process 0).
+    """Makes this process number `process` of a job that meets at `coordinator` ("host:port" of process 0).
 
-    "auto" asks the cluster (SLURM, Open MPI and what else JAX knows). Must come before any computation.
+    "auto" asks the cluster (SLURM, Open MPI and others that JAX knows). Call it before any computation.
     """
     where = _address(coordinator, processes, process, wait)
     if where is None:
@@ -81,7 +84,7 @@ def join(
 def _address(
     coordinator: str | None, processes: int | None, process: int | None, wait: int | None
 ) -> dict[str, Any] | None:
-    """What JAX is to be told, or nothing for a process alone; options that do not go together are refused."""
+    """Returns the arguments of jax.distributed.initialize, None for a lone process; refuses contradictory options."""
     given = {"--processes": processes, "--process": process, "--wait": wait}
     some = [name for name, value in given.items() if value is not None]
     if coordinator is None:
@@ -124,7 +127,7 @@ def _address(
 
 
 def _hush_gloo() -> None:
-    """Gloo, which carries sums between CPUs, greets on standard output; let only Python write there."""
+    """Silences Gloo, which adds between CPUs and greets on standard output: only Python writes there."""
     sys.stdout.flush()
     own = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -132,17 +135,17 @@ def _hush_gloo() -> None:
 
 
 def together() -> bool:
-    """Whether there are other processes."""
+    """Returns whether there are other processes."""
     return jax.process_count() > 1
 
 
 def first() -> bool:
-    """Whether this is the process that writes and prints."""
+    """Returns whether this is the process that writes and prints."""
     return jax.process_index() == 0
 
 
 def from_first(tree: Any) -> Any:
-    """The first process's arrays, in every process; the others give arrays of the same shapes and types."""
+    """Returns the first process's arrays in every process; the others give arrays of the same shapes and types."""
     if not together():
         return tree
     # as bytes: the broadcast adds zeros, which would make −0.0 of a float a +0.0
@@ -153,12 +156,12 @@ def from_first(tree: Any) -> Any:
 
 
 def least(value: int) -> int:
-    """The smallest of the processes' values."""
+    """Returns the smallest of the processes' values."""
     return int(np.min(multihost_utils.process_allgather(np.int32(value)))) if together() else value
 
 
 def agree(facts: Mapping[str, bytes]) -> None:
-    """Refuse a process that was given something else than the first."""
+    """Refuses a process that was given something else than the first."""
     if not together():
         return
     mine = {name: np.frombuffer(hashlib.sha256(fact).digest(), np.uint8) for name, fact in facts.items()}
@@ -171,14 +174,14 @@ def agree(facts: Mapping[str, bytes]) -> None:
 
 
 def leave() -> None:
-    """The end of a good run: stay until all are done, so that a failure of the last one is still told."""
+    """Ends a good run: waits until all are done, so that a failure of the last one is still told."""
     if _joined.is_set() and not _left.is_set():
         _store().wait_at_barrier("tacit: done", 1000 * _LAST)
         _left.set()
 
 
 def fail(message: str) -> None:
-    """End this process and tell the others why; does nothing where there are none."""
+    """Ends this process and tells the others why; does nothing where there are none."""
     if not _joined.is_set() or _left.is_set():
         return
     if any(name in message for name in _CARRIERS):  # a sum to which somebody did not come
@@ -192,12 +195,12 @@ def fail(message: str) -> None:
 
 
 def _store() -> Any:
-    """The keys that all processes of the job see."""
+    """Returns the store of keys that all processes of the job see."""
     return distributed.global_state.client
 
 
 def _failure() -> str | None:
-    """What the first process to fail said."""
+    """Returns what the first process to fail said."""
     try:
         return _store().key_value_try_get(_FAILED)
     except Exception:  # nobody has said anything, or the job is over
@@ -211,7 +214,7 @@ def _watch() -> None:
 
 
 def _end(line: str) -> NoReturn:
-    """Say one line and end at once: an ordinary exit would wait for the others, who wait for this one."""
+    """Prints one line and ends at once: an ordinary exit would wait for the others, who wait for this one."""
     if not _ending.acquire(blocking=False):
         threading.Event().wait()  # another thread is at it
     _say(line)

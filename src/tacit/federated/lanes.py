@@ -1,9 +1,9 @@
-"""Lay a cohort out in lanes, so that clients of very different size keep a device busy.
+"""Lays a cohort out in lanes, so that clients of very different size keep a device busy.
 
-Clients train side by side, one in each lane; a lane that has finished a client takes the next. Time is cut
-into segments of a few steps: a client begins and ends at the edge of a segment, and only there is its message
-said and added, so that neither a small client nor its message costs a large one's time. Copies of the model
-are as many as lanes, whatever the size of the cohort. On a CPU a lane is a core, and a segment is a whole client.
+Clients train side by side, one in each lane; a lane that has finished a client takes the next. Time is cut into
+segments of a few steps. A client begins and ends at the edge of a segment, and only there its message is computed and
+added, so a small client does not cost a large one's time. There is one copy of the model for each lane, whatever the
+size of the cohort. On a CPU a lane is a core, and a segment is a whole client.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Lanes(NamedTuple):
     steps: Any  # [segments, lanes] int32: real steps in it
     scale: Any  # [segments, lanes] float32: factor on the client's objective
     weight: Any  # [segments, lanes] float32
-    ends: Any  # [segments, lanes] bool: the client is done, and says its message
+    ends: Any  # [segments, lanes] bool: the client is done and sends its message
 
 
 class Plan(NamedTuple):
-    """How a run's cohorts are laid out; fixed for a run, so that sums are always made in the same order."""
+    """How a run's cohorts are laid out; fixed for a run, so sums are always made in the same order."""
 
     lanes: int
     segment: int  # steps in a segment; 0: a whole client
 
 
 def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memory_mb: int) -> Plan:
-    """Lanes and segments for cohorts like this one.
+    """Returns lanes and segments for cohorts like this one.
 
-    One after another: a lane for each device. Side by side: as many lanes as keep the largest client company
-    (more would only wait for it), as far as memory goes, and the segment that wastes least.
+    One after another: a lane for each device. Side by side: as many lanes as finish with the largest client (more
+    would only wait for it) and as memory holds, and the segment that wastes least.
     """
     if not side_by_side:
         return Plan(devices, 0)
@@ -68,7 +68,7 @@ def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memor
 
 
 def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
-    """Lanes that fit the memory: copies of the model, the scores with their gradient, and what is made of points."""
+    """Returns how many lanes fit the memory: models, scores with their gradient, and what a step makes of points."""
     inputs, targets = (int(np.prod(a.shape[2:])) for a in jax.tree.leaves(cohort.batches)[:2])  # of one step
     widest = max(max(leaf.shape, default=1) for leaf in jax.tree.leaves(params))
     each = (
@@ -79,24 +79,16 @@ def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
     return max(1, memory_mb * 2**20 // (4 * each)) * devices
 
 
-def memory_mb(given: int) -> int:
-    """The memory for lanes: what was given, else a third of an accelerator's, else 2 GB."""
-    if given:
-        return given
-    limit = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0)
-    return int(limit / 3 / 2**20) if limit else 2048
-
-
 def lay_out(cohort: Cohort, plan: Plan, mine: slice = slice(None)) -> Lanes:
-    """Put clients into lanes, the longest first, each into the lane that has least to do.
+    """Puts clients into lanes, the longest first, each into the lane that has least to do.
 
-    Clients that drop out are not trained at all: nobody would hear of it. Where several processes share a
-    cohort, each lays out all of it but fills in the batches of its own lanes only (`mine`).
+    Clients that drop out are not trained: nobody would see the result. Where several processes share a cohort, each
+    lays out all of it but fills in only the batches of its own lanes (`mine`).
     """
     steps = np.where(cohort.present, cohort.steps, 0)
     clients = np.flatnonzero(cohort.present)
     length = plan.segment or bucket(int(steps.max(initial=1)))
-    segments = np.maximum(1, -(-steps // length))  # a client without a step still says that it is there
+    segments = np.maximum(1, -(-steps // length))  # a client without a step still reports
     lane, begin = np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64)
     loads = [(0, k) for k in range(plan.lanes)]
     for c in clients[np.argsort(-segments[clients], kind="stable")].tolist():

@@ -1,12 +1,12 @@
-"""Local training: what one client does with its own text in a round (Algorithm 2 of paper 1).
+"""One client in a round: it trains the global model on its own text and sends a message (Algorithm 2 of paper 1).
 
     g ← ∇L(w) + μ (w − w_t)              clipped to a norm where asked
     z ← β z + g
     w ← w − η z                          for E epochs over batches of B sentences
 
-The optimiser's state is fresh for each client and round. μ is FedProx's. Everything is a pure function
-of the global model and the client's batches in the order it visits them, so one compiled program can
-carry out many clients, and a phone exactly one.
+Then it sends the aggregation rule's message of its update w − w_t. The optimiser's state is fresh for each client and
+round. μ is FedProx's. Everything is a pure function of the global model and the client's batches in the order it visits
+them, so one compiled program can train many clients, and a phone exactly one.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from jax import Array
 
 from tacit.base.settings import Schedule, number
 from tacit.federated import trees
+from tacit.federated.aggregation.sums import Aggregation, ClientMessage
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
 
@@ -45,7 +46,7 @@ class ClientConfig:
 class Cohort(NamedTuple):
     """The clients of a round, stacked. Padding clients have no steps and are not `present`."""
 
-    ids: Any  # [clients] int32: who; randomness is addressed by it, never by the place in the cohort
+    ids: Any  # [clients] int32: who; random draws depend on it, never on the place in the cohort
     batches: Any  # tree of [clients, steps, …]: every batch, in the order it is visited
     steps: Any  # [clients] int32: how many of the steps are real
     weight: Any  # [clients] float32: what the client weighs
@@ -53,7 +54,17 @@ class Cohort(NamedTuple):
     present: Any  # [clients] bool: reports back
 
 
-class Progress(NamedTuple):
+class Report(NamedTuple):
+    """What clients report of their training beside the message; over a cohort, sums over clients."""
+
+    loss: Array  # of the batch losses of all steps
+    steps: Array
+    words: Array  # predictions trained on
+    clients: Array  # that reported
+    norm: Array  # of the norms of their updates, as they were sent
+
+
+class ClientState(NamedTuple):
     """A client in the middle of its training."""
 
     w: Params
@@ -64,14 +75,14 @@ class Progress(NamedTuple):
 
 
 class LocalTraining(NamedTuple):
-    """Local training as a beginning and a step; whoever executes it decides how steps follow one another."""
+    """Local training as a beginning and a step; the executor decides how steps follow one another."""
 
-    begin: Callable[[Params], Progress]  # w_t → …
-    step: Callable[..., Progress]  # (w_t, progress, batch, scale of the objective, η, key) → …
+    begin: Callable[[Params], ClientState]  # w_t → …
+    step: Callable[..., ClientState]  # (w_t, progress, batch, scale of the objective, η, key) → …
 
 
 def local_training(loss: Loss, client: ClientConfig) -> LocalTraining:
-    """The local training that a configuration describes.
+    """Returns the local training that a configuration describes.
 
     >>> import jax.numpy as jnp
     >>> bowl = lambda w, batch, key: (0.5 * jnp.sum((w - batch) ** 2), jnp.int32(1))
@@ -81,11 +92,11 @@ def local_training(loss: Loss, client: ClientConfig) -> LocalTraining:
     [0.5, 0.5]
     """
 
-    def begin(start: Params) -> Progress:
+    def begin(start: Params) -> ClientState:
         z = trees.zeros_like(start) if client.momentum else ()
-        return Progress(start, z, jnp.float32(0), jnp.int32(0), jnp.int32(0))
+        return ClientState(start, z, jnp.float32(0), jnp.int32(0), jnp.int32(0))
 
-    def step(start: Params, now: Progress, batch: Any, scale: Array, lr: Array, key: Array) -> Progress:
+    def step(start: Params, now: ClientState, batch: Any, scale: Array, lr: Array, key: Array) -> ClientState:
         def objective(w: Params) -> tuple[Array, tuple[Array, Array]]:
             value, count = loss(w, batch, key)
             return scale * value, (value, count)
@@ -99,6 +110,20 @@ def local_training(loss: Loss, client: ClientConfig) -> LocalTraining:
         if client.momentum:
             z = g = jax.tree.map(lambda a, b: client.momentum * a + b, z, g)
         w = jax.tree.map(lambda x, a: x - lr * a, now.w, g)
-        return Progress(w, z, now.loss + value, now.steps + 1, now.words + count)
+        return ClientState(w, z, now.loss + value, now.steps + 1, now.words + count)
 
     return LocalTraining(begin, step)
+
+
+def client_message(rule: Aggregation, noise: float) -> Callable[..., tuple[ClientMessage, Report]]:
+    """Returns the end of a client's round: the papers' β-noise on its update, then the rule's message."""
+
+    def say(params: Params, trained: ClientState, weight: Array, key: Array) -> tuple[ClientMessage, Report]:
+        update = trees.subtract(trained.w, params)
+        if noise:  # before any score or norm is computed: the server sees nothing else of the update
+            drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), update)
+            update = trees.add(update, trees.scale(noise, drawn))
+        report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
+        return rule.say(params, update, weight, trained.steps), report
+
+    return say

@@ -1,8 +1,8 @@
 """What a client minimises: the mean loss of a batch.
 
-An objective is `loss(params, batch, key)`: a batch is a tree of arrays, the key is for dropout (None: off).
-It returns the mean loss and how many predictions it averages; empty cells of a batch count for nothing.
-Text and images differ only here.
+An objective is `loss(params, batch, key)`: a batch is a tree of arrays, the key is for dropout (None: off). It returns
+the mean loss and how many predictions it averages; empty cells of a batch count for nothing. Training on text and on
+images differs only here.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Labelled(NamedTuple):
     y: Any  # [examples] int32, −1 where absent
 
 
-_NEVER = -1e30  # the score of a word that is none
+_NEVER = -1e30  # the score of padding
 
 Loss: TypeAlias = Callable[[Params, Any, Array | None], tuple[Array, Array]]
 
 
 def next_word_loss(model: LanguageModel) -> Loss:
-    """Cross-entropy of the next word, averaged over every word and sentence end of the batch."""
+    """Returns the cross-entropy of the next word, averaged over every word and sentence end of the batch."""
 
     def loss(params: Params, batch: Rows, key: Array | None) -> tuple[Array, Array]:
         features = model.features(params, batch.inputs, key)
@@ -45,7 +45,7 @@ def next_word_loss(model: LanguageModel) -> Loss:
 
 
 def classification_loss(model: Classifier) -> Loss:
-    """Cross-entropy of the class, averaged over the batch."""
+    """Returns the cross-entropy of the class, averaged over the batch."""
 
     def loss(params: Params, batch: Labelled, key: Array | None) -> tuple[Array, Array]:
         del key
@@ -63,7 +63,7 @@ def classification_loss(model: Classifier) -> Loss:
 def fused_cross_entropy(
     config: ModelConfig, features: Array, matrix: Array, bias: Array, targets: Array
 ) -> Array:
-    """Mean cross-entropy of softmax(features · matrixᵀ + bias), with the scores kept once.
+    """Returns the mean cross-entropy of softmax(features · matrixᵀ + bias), keeping the scores once.
 
     features [cells, size], matrix [vocabulary, size], targets [cells], −1 where empty. The scores are the largest
     array of all (cells × vocabulary); they are kept in the precision of the products, the log-sum-exp over them
@@ -74,7 +74,7 @@ def fused_cross_entropy(
 
 
 def alignment() -> int:
-    """The multiple to which the sizes of large products are rounded up; a CPU does not mind."""
+    """Returns the multiple to which sizes of large products are rounded up; on a CPU it does not matter."""
     return 1 if jax.default_backend() == "cpu" else 16
 
 

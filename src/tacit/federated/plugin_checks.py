@@ -1,7 +1,7 @@
-"""Whether a rule and a server optimiser fit a model: tried on shapes alone, before anything is written.
+"""Checks that a rule and a server optimiser fit a model, on shapes alone, before anything is written.
 
-Rules and optimisers may be one's own, and what they return wrongly would be found only when a run has begun, or
-never, where a shape that is too small is stretched in silence.
+A custom rule or optimiser may return something of the wrong shape. Without this check it would fail only after a run
+has begun, or never, where broadcasting stretches a shape that is too small.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEPS = jax.ShapeDtypeStruct((), jnp.int32)
 
 
 def check_rule(name: str, rule: Aggregation, params: Params) -> None:
-    """One round's way through the rule: what a client says, the sum, and a pseudo-gradient like the model."""
+    """Takes shapes through a round of the rule: the message, the sum, and a pseudo-gradient like the model."""
     what = f"aggregation.rule = '{name}'"
     said = _tried(f"{what}: message", rule.say, params, params, _WEIGHT, _STEPS)
     if not jax.tree.leaves(said):
@@ -35,23 +35,23 @@ def check_rule(name: str, rule: Aggregation, params: Params) -> None:
 
 
 def check_optimiser(name: str, optimiser: optax.GradientTransformation, params: Params) -> None:
-    """One step: like the model, and a state that stays as it is and that a checkpoint can hold."""
+    """Takes shapes through a step: it must be like the model, its state must keep its shape and fit a checkpoint."""
     what = f"server.optimiser = '{name}'"
     kept = _tried(f"{what}: init", optimiser.init, params)
     for leaf in jax.tree.leaves(kept):
         if not isinstance(leaf.dtype, np.dtype) or leaf.dtype.kind not in "biuf":
             raise TacitError(
-                f"{what}: its state holds {leaf.dtype}, which a checkpoint cannot; keep float32 or integers"
+                f"{what}: its state holds {leaf.dtype}, which a checkpoint cannot; use float32 or integers"
             )
     made = _tried(f"{what}: update", optimiser.update, params, kept, params)
     if not isinstance(made, tuple) or len(made) != 2:
-        raise TacitError(f"{what}: update returns {type(made).__name__}, and (step, state) is wanted")
+        raise TacitError(f"{what}: update returns {type(made).__name__}, expected (step, state)")
     _same(what, "update", made[0], params)
     _same(what, "update's state", made[1], kept)
 
 
 def _tried(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """The shapes of what a function returns for arguments of those shapes."""
+    """Returns the shapes of what a function returns for arguments of these shapes."""
     try:
         return jax.eval_shape(function, *arguments)
     except TacitError:
@@ -61,11 +61,11 @@ def _tried(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         raise TacitError(f"{what}: {type(error).__name__}: {first}") from error
 
 
-def _same(what: str, who: str, found: Any, wanted: Any) -> None:
-    """Two trees must have the same places, and the same shapes there."""
+def _same(what: str, who: str, made: Any, wanted: Any) -> None:
+    """Refuses a tree whose places, or shapes there, are not those of another."""
     a, b = (
         {jax.tree_util.keystr(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-        for tree in (found, wanted)
+        for tree in (made, wanted)
     )
     if a.keys() != b.keys():
         odd = sorted(a.keys() ^ b.keys())[0]
@@ -76,5 +76,5 @@ def _same(what: str, who: str, found: Any, wanted: Any) -> None:
     for place, shape in a.items():
         if shape != b[place]:
             raise TacitError(
-                f"{what}: {who} returns {place} of shape {list(shape)}, and {list(b[place])} is wanted"
+                f"{what}: {who} returns {place} of shape {list(shape)}, expected {list(b[place])}"
             )

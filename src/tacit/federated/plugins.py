@@ -1,156 +1,278 @@
-"""Parts of one's own: aggregation rules and server optimisers from files that lie anywhere.
+"""Aggregation rules and server optimisers by name: built-in ones, those of a file, those of a notebook.
 
-TACIT_RULES names Python files; a file declares `RULES`, `OPTIMISERS` or both, by name. What a name stands for is a
-function of the configuration's table. Its other parameters are settings of its own, and their defaults say of which
-type:
+All are declared the same way. A part is a factory: a function whose parameters are its settings, which returns an
+`Aggregation` or an optax transformation. The settings stand in the table that names the part:
 
-    def cut(config, length=1.0): …              # aggregation.own.length = 2.0
+    def clipped(norm: Annotated[float, Range(0, 60)] = 1.0) -> Aggregation: …
+    RULES = {"clipped": clipped}                        # aggregation.rule = "clipped", aggregation.norm = 2.0
 
-A configuration that is to be trained with is settled first: every setting is written out in it, and a mark of the
-file, so that a run is not gone on with by another rule of the same name.
+- A parameter with a default is a setting. The default says its type (a number with or without a fraction, a text, true
+  or false); an annotation may narrow it to choices (`Literal["a", "b"]`) or to a range.
+- A parameter without a default is a typed key of the same table, such as `lr` of `[server]`.
+- A default of any other type (a function, None) is not a setting; the factory keeps it.
+
+Custom parts come from the Python files that TACIT_RULES names, or from `register_rule` and `register_optimiser`.
+Before training, `settle` writes every setting and a hash of custom code into the configuration, so a run cannot
+resume with a different rule of the same name.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import inspect
 import os
 import sys
+import typing
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tacit.base.errors import TacitError, nearest
-from tacit.base.settings import Own, checked
+from tacit.base.settings import Range, Settings, checked
+from tacit.federated.code_hash import object_hash, short_hash
 
-Table = TypeVar("Table", bound=Any)  # of a configuration, with `own` and `code`
+if TYPE_CHECKING:
+    import optax
+
+    from tacit.federated.aggregation.sums import Aggregation
+
+Table = TypeVar("Table", bound=Any)  # a frozen dataclass with `settings` and `code`
 Made = TypeVar("Made")
+Factory = Callable[..., Any]
 
-_TYPES = (bool, int, float, str)
+_SCALARS = (bool, int, float, str)
+_TABLES = RULES, OPTIMISERS = "RULES", "OPTIMISERS"  # what files declare
+
+
+class Kind(NamedTuple, Generic[Made]):
+    """A kind of part."""
+
+    declared: str  # "RULES" or "OPTIMISERS"
+    key: str  # the key that names a part, for example "aggregation.rule"
+    made: type[Made]  # what its factory returns
+    built_in: Callable[[], Mapping[str, Factory]]
 
 
 class Part(NamedTuple):
     """Something that a configuration chooses by name."""
 
-    key: str  # the key that names it, of the table that it is made from
+    key: str
     name: str
-    function: Callable[..., Any]
-    file: Path | None  # None: built in
+    factory: Factory
+    origin: str = ""  # a file, or how it was registered; "": built in
+    code: str = ""  # hash of custom code
 
     def __str__(self) -> str:
-        return f"{self.key} = '{self.name}'" + (f" ({self.file.name})" if self.file else "")
+        return f"{self.key} = '{self.name}'" + (f" ({self.origin})" if self.origin else "")
+
+
+class Setting(NamedTuple):
+    """A setting as its factory declares it."""
+
+    kind: Any  # bool, int, float, str, or a Literal
+    limits: Range
+    default: Any
+
+
+_registered: dict[str, dict[str, Part]] = {table: {} for table in _TABLES}
+
+
+def register_rule(rule: Callable[..., Aggregation] | Aggregation, name: str | None = None) -> str:
+    """Makes a rule known in this process and returns the name for `aggregation.rule`.
+
+    `rule` is a factory as in RULES, or an `Aggregation`. A rule of the same name is replaced, so a notebook's cell can
+    be run again. The name is by default that of the function.
+    """
+    return _register(RULES, "aggregation.rule", rule, name)
+
+
+def register_optimiser(
+    optimiser: Callable[..., optax.GradientTransformation] | optax.GradientTransformation,
+    name: str | None = None,
+) -> str:
+    """Makes a server optimiser known in this process and returns the name for `server.optimiser`.
+
+    `optimiser` is a factory as in OPTIMISERS (its parameter `lr` is `server.lr`), or an optax transformation.
+    """
+    return _register(OPTIMISERS, "server.optimiser", optimiser, name)
+
+
+def _register(declared: str, key: str, thing: Any, name: str | None) -> str:
+    name = name or _default_name(thing)
+    factory = thing if callable(thing) else lambda: thing
+    _registered[declared][name] = Part(key, name, factory, "registered in Python", object_hash(thing))
+    return name
+
+
+def _default_name(thing: Any) -> str:
+    """The function's name; of a tuple of functions that of the function that made the first of them."""
+    first = thing[0] if isinstance(thing, tuple) and thing and callable(thing[0]) else thing
+    qualified = getattr(first, "__name__" if first is thing else "__qualname__", None)
+    return (qualified or type(thing).__name__).partition(".")[0].strip("<>")
 
 
 def files() -> list[Path]:
-    """The files that TACIT_RULES names."""
+    """Returns the files that TACIT_RULES names."""
     return [Path(name) for name in os.environ.get("TACIT_RULES", "").split(os.pathsep) if name]
 
 
-def find(what: str, built_in: Mapping[str, Callable[..., Any]], key: str, name: str) -> Part:
-    """The part of that name: built in, or one that a file declares as `what`."""
-    known = {n: Part(key, n, function, None) for n, function in built_in.items()}
+def code_hashes() -> list[str]:
+    """Returns a hash of every custom file and of every registered part: when one changes, a sweep measures again."""
+    read = [short_hash(file.read_bytes()) for file in files() if file.is_file()]
+    return read + [part.code for parts in _registered.values() for part in parts.values()]
+
+
+def known(kind: Kind[Any]) -> dict[str, Part]:
+    """Returns all parts of a kind by name: built in, of files, registered."""
+    parts = {name: Part(kind.key, name, factory) for name, factory in kind.built_in().items()}
     for path in files():
-        for n, function in getattr(_module(path), what, {}).items():
-            if n in known:
-                other = known[n].file or "Tacit"
+        source, module = _module(path)
+        for name, factory in getattr(module, kind.declared, {}).items():
+            if name in parts:
+                other = parts[name].origin or "Tacit"
                 raise TacitError(
-                    f"TACIT_RULES: {path}: '{n}' of {what} is a name in {other}, too; choose another"
+                    f"TACIT_RULES: {path}: '{name}' of {kind.declared} is also a name in {other}; choose another"
                 )
-            known[n] = Part(key, n, function, path)
-    if name not in known:
-        others = "TACIT_RULES names the files of your own"
-        raise TacitError(f"{key} = '{name}' is not known ({others}){nearest(name, known)}")
-    return known[name]
+            parts[name] = Part(kind.key, name, factory, path.name, short_hash(source))
+    for name, part in _registered[kind.declared].items():
+        if name in parts:
+            other = parts[name].origin or "Tacit"
+            raise TacitError(f"{part}: '{name}' is also a name in {other}; register it under another name")
+        parts[name] = part
+    return parts
 
 
-def mark(content: bytes) -> str:
-    """A few characters that are others when a file's content is."""
-    return hashlib.sha256(content).hexdigest()[:12]
-
-
-def _module(path: Path) -> ModuleType:
-    """What a file declares; one that was edited is read again."""
+def _module(path: Path) -> tuple[bytes, ModuleType]:
+    """Returns a file's content and what it declares; a file that was edited is read again."""
     if path.suffix != ".py" or not path.is_file():
         raise TacitError(
-            f"TACIT_RULES: {path} is not there or no .py file; name files that declare RULES or OPTIMISERS"
+            f"TACIT_RULES: {path} does not exist or is no .py file; name files that declare RULES or OPTIMISERS"
         )
-    return _read(path, path.read_bytes())
+    source = path.read_bytes()
+    return source, _read(path, source)
 
 
 @cache
 def _read(path: Path, source: bytes) -> ModuleType:
-    name = f"tacit_rules_{mark(bytes(path.resolve()))}_{mark(source)}"
-    module = sys.modules[name] = ModuleType(name)  # dataclasses look for it there
+    name = f"tacit_rules_{short_hash(bytes(path.resolve()))}_{short_hash(source)}"
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look it up there
     module.__file__ = str(path)
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise TacitError(f"TACIT_RULES: {path}: {type(error).__name__}: {error}") from error
-    tables = {what: getattr(module, what, {}) for what in ("RULES", "OPTIMISERS")}
-    for what, table in tables.items():
-        if not isinstance(table, dict) or not all(
-            isinstance(k, str) and callable(v) for k, v in table.items()
+    declared = {table: getattr(module, table, {}) for table in _TABLES}
+    for table, factories in declared.items():
+        if not isinstance(factories, dict) or not all(
+            isinstance(k, str) and callable(v) for k, v in factories.items()
         ):
-            raise TacitError(f"TACIT_RULES: {path}: {what} must be a dict of functions by name")
-    if not any(tables.values()):
+            raise TacitError(f"TACIT_RULES: {path}: {table} must be a dict of functions by name")
+    if not any(declared.values()):
         raise TacitError(
             f"TACIT_RULES: {path} declares no RULES and no OPTIMISERS; CONTRIBUTING.md shows how"
         )
     return module
 
 
-def settle(part: Part, config: Table) -> Table:
-    """The table with every setting of the part written out, as the type that its default has."""
-    defaults = _defaults(part)
-    table = part.key.partition(".")[0]
-    given: dict[str, Any] = {}
-    for name, value in config.own:
-        if name not in defaults:
-            there = nearest(name, defaults) if defaults else "; it has none"
-            raise TacitError(f"{table}.own.{name}: {part} has no such setting{there}")
-        kind = type(defaults[name])
-        if kind not in _TYPES:
-            raise TacitError(
-                f"{table}.own.{name}: {part} has {defaults[name]!r} for a default, and settings are numbers, texts, "
-                "true or false"
-            )
-        given[name] = checked(value, kind, f"{table}.own.{name}")
-    scalars = {n: v for n, v in defaults.items() if type(v) in _TYPES}
-    own: Own = tuple(sorted((scalars | given).items()))
-    return dataclasses.replace(config, own=own, code=mark(part.file.read_bytes()) if part.file else "")
+def settle(kind: Kind[Any], table: Table) -> Table:
+    """Returns the table with every setting of its part written out, and the hash of custom code."""
+    parts = known(kind)
+    part = _chosen(kind, parts, table)
+    declared = declared_settings(part, table)
+    room = kind.key.partition(".")[0]
+    for name in table.settings:
+        if name not in declared:
+            raise TacitError(f"{room}.{name}: {part} has no such setting{_hint(name, part, parts, table)}")
+    settings: Settings = {}
+    for name, setting in declared.items():
+        value = table.settings.get(name, setting.default)
+        settings[name] = checked(value, setting.kind, f"{room}.{name}", setting.limits)
+    return dataclasses.replace(table, settings=settings, code=part.code)
 
 
-def make(part: Part, config: Any, kind: type[Made]) -> Made:
-    """What the part makes of the table, which must be a `kind`."""
-    table = settle(part, config)
+def make(kind: Kind[Made], table: Any) -> Made:
+    """Returns what the part that a table names makes of its settings."""
+    part = _chosen(kind, known(kind), table)
+    table = settle(kind, table)
+    typed = {p.name: getattr(table, p.name) for p in _parameters(part, table) if p.default is p.empty}
     try:
-        made = part.function(table, **dict(table.own))
+        made = part.factory(**typed, **table.settings)
     except TacitError:
         raise
     except Exception as error:
         raise TacitError(f"{part}: {type(error).__name__}: {error}") from error
-    if not isinstance(made, kind):
-        raise TacitError(f"{part}: it makes {type(made).__name__}, and {kind.__name__} is wanted")
+    if not isinstance(made, kind.made):
+        raise TacitError(f"{part}: returns {type(made).__name__}, expected {kind.made.__name__}")
     return made
 
 
-def _defaults(part: Part) -> dict[str, Any]:
-    """The parameters after the first, with their defaults."""
-    try:
-        first, *rest = inspect.signature(part.function).parameters.values()
-        fine = first.default is first.empty and all(p.default is not p.empty or _any(p) for p in rest)
-    except ValueError:  # no parameter at all, or none that can be known
-        fine, rest = False, []
-    if not fine or any(p.kind is p.POSITIONAL_ONLY for p in rest):
+def _chosen(kind: Kind[Any], parts: Mapping[str, Part], table: Any) -> Part:
+    name = getattr(table, kind.key.partition(".")[2])
+    if name not in parts:
         raise TacitError(
-            f"{part}: it must be a function (config, setting=default, …), its first without a default"
+            f"{kind.key} = '{name}' is not known (TACIT_RULES names files of custom ones){nearest(name, parts)}"
         )
-    return {p.name: p.default for p in rest if not _any(p)}
+    return parts[name]
 
 
-def _any(parameter: inspect.Parameter) -> bool:
-    return parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+def _hint(name: str, part: Part, parts: Mapping[str, Part], table: Any) -> str:
+    """The end of the line about a setting that a part does not have: who has it, and which it may be."""
+    if any(p.name == name for p in _parameters(part, table)):
+        return ": its default is not a number, a text, true or false"
+    owners = [repr(other.name) for other in parts.values() if name in _declared_or_none(other, table)]
+    elsewhere = f" ({part.key} = {' or '.join(owners)} has)" if owners else ""
+    return elsewhere + nearest(name, [*typed_keys(table), *declared_settings(part, table)])
+
+
+def _declared_or_none(part: Part, table: Any) -> Mapping[str, Setting]:
+    try:
+        return declared_settings(part, table)
+    except TacitError:  # another part is wrong; this is about one that is right
+        return {}
+
+
+def typed_keys(table: Any) -> list[str]:
+    """Returns the keys that a table has whichever part it names."""
+    return [f.name for f in dataclasses.fields(table) if f.name not in ("settings", "code")]
+
+
+def declared_settings(part: Part, table: Any) -> dict[str, Setting]:
+    """Returns the settings of a part by name, in the order of its parameters."""
+    given = [p for p in _parameters(part, table) if p.default is not p.empty and type(p.default) in _SCALARS]
+    return {p.name: _setting(p) for p in given}
+
+
+def _setting(parameter: inspect.Parameter) -> Setting:
+    kind, limits = parameter.annotation, Range()
+    if typing.get_origin(kind) is typing.Annotated:
+        kind, *notes = typing.get_args(kind)
+        limits = next((note for note in notes if isinstance(note, Range)), limits)
+    if kind not in _SCALARS and typing.get_origin(kind) is not typing.Literal:
+        kind = type(parameter.default)
+    return Setting(kind, limits, parameter.default)
+
+
+def _parameters(part: Part, table: Any) -> list[inspect.Parameter]:
+    """Returns the parameters of a factory, each a setting or a typed key of the table; refuses any other."""
+    keys = typed_keys(table)
+    room = part.key.partition(".")[0]
+    try:
+        signature = inspect.signature(part.factory, eval_str=True)
+    except Exception as error:  # none that can be known, or an annotation that cannot be read
+        raise TacitError(f"{part}: its parameters cannot be read: {type(error).__name__}: {error}") from None
+    named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    for p in named:
+        if p.kind is p.POSITIONAL_ONLY or (p.default is p.empty and p.name not in keys):
+            raise TacitError(
+                f"{part}: its parameter '{p.name}' needs a default, which makes it a setting; only the keys of "
+                f"[{room}] go without: {', '.join(keys)}"
+            )
+        if p.default is not p.empty and p.name in (*keys, "code"):
+            raise TacitError(
+                f"{part}: its parameter '{p.name}' has the name of a key of [{room}]; leave out its default to be "
+                "given the key's value, or rename it"
+            )
+    return named

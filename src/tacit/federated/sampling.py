@@ -6,20 +6,21 @@
     II              K of N without replacement      weight p_k N/K
     transformed-II  the same                        weight 1, local objective N p_k F_k
 
-K = max(C·N, 1), so that C = 0 means one client. A client that drops out was chosen and does not report; the
-weights of scheme II count those who did.
+K = max(C·N, 1), so C = 0 means one client. A client that drops out was chosen and does not report; the weights of
+scheme II count only those that report. The rule `mean` can ignore the weight (`aggregation.uniform`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from tacit.base.errors import TacitError
 from tacit.base.randomness import generator, stream, uniform
 from tacit.base.settings import number
+from tacit.federated.local import Cohort
 
 _CHOOSE, _DROP = stream("choose clients"), stream("drop out")
 
@@ -35,7 +36,7 @@ class SamplingConfig:
 
 
 class Chosen(NamedTuple):
-    """The clients of a round."""
+    """The clients of a round, before they have batches."""
 
     ids: np.ndarray  # [clients] int64, sorted
     weight: np.ndarray  # [clients] float32
@@ -44,7 +45,7 @@ class Chosen(NamedTuple):
 
 
 def cohort_size(config: SamplingConfig, population: int) -> int:
-    """How many clients a round asks.
+    """Returns how many clients a round asks.
 
     >>> cohort_size(SamplingConfig(fraction=0.0), 100), cohort_size(SamplingConfig(fraction=0.1), 100)
     (1, 10)
@@ -57,11 +58,8 @@ def cohort_size(config: SamplingConfig, population: int) -> int:
     return config.clients or max(1, round(config.fraction * population))
 
 
-def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int, equal: bool = False) -> Chosen:
-    """The clients of round `round_`, from the number of examples each holds ([population]).
-
-    `equal`: in the uniform scheme every client weighs 1 instead of n_k.
-    """
+def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int) -> Chosen:
+    """Returns the clients of round `round_`, from the number of examples each holds ([population])."""
     population, count = len(sizes), cohort_size(config, len(sizes))
     draw = generator(seed, _CHOOSE, round_)
     if config.scheme == "I":
@@ -73,7 +71,7 @@ def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int, eq
     present = uniform(seed, _DROP, round_, ids) >= config.dropout
     share = sizes[ids] / sizes.sum()  # p_k
     weight = {
-        "uniform": np.ones(len(ids)) if equal else sizes[ids],
+        "uniform": sizes[ids],
         "original": share,
         "I": times,
         "II": share * population / max(1, present.sum()),  # K is who reported
@@ -81,3 +79,25 @@ def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int, eq
     }[config.scheme]
     scale = population * share if config.scheme == "transformed-II" else np.ones(len(ids))
     return Chosen(ids, weight.astype(np.float32), scale.astype(np.float32), present)
+
+
+def everybody(clients: int) -> Chosen:
+    """Returns clients 0, 1, …, all present and of weight 1."""
+    ones = np.ones(clients, np.float32)
+    return Chosen(np.arange(clients), ones, ones, np.ones(clients, bool))
+
+
+def chosen_cohort(chosen: Chosen, batches: Any, steps: np.ndarray) -> Cohort:
+    """Returns the chosen clients with their batches, a tree of [clients, steps, …]; `steps` [clients] are real.
+
+    >>> chosen_cohort(everybody(2), np.zeros((2, 3, 4)), np.array([3, 1])).steps.tolist()
+    [3, 1]
+    """
+    return Cohort(
+        ids=chosen.ids.astype(np.int32),
+        batches=batches,
+        steps=steps.astype(np.int32),
+        weight=chosen.weight,
+        scale=chosen.scale,
+        present=chosen.present,
+    )

@@ -1,4 +1,4 @@
-"""Learning-rate schedules over rounds, for clients, server and the central yardstick alike.
+"""Learning-rate schedules over rounds, for clients, the server and the central baseline.
 
 `constant`; `linear` and `cosine` fall to a hundredth of the rate at the last round; `inverse` is the
 decay that FedAvg's convergence needs (paper 5, section 5.4), rate · γ/(γ + t) with γ = a tenth of the rounds.
@@ -10,11 +10,11 @@ import math
 
 from tacit.base.settings import Schedule
 
-_LAST = 0.01  # share of the rate that is left in the last round
+_LAST = 0.01  # share of the rate in the last round
 
 
 def rate(schedule: Schedule, warmup: int, t: int, rounds: int) -> float:
-    """The factor on the learning rate in round t = 0, 1, … of a run of `rounds`.
+    """Returns the factor on the learning rate in round t = 0, 1, … of a run of `rounds`.
 
     >>> rate("constant", 0, 5, 10), rate("linear", 0, 0, 10), rate("linear", 2, 0, 10)
     (1.0, 1.0, 0.5)

@@ -1,90 +1,88 @@
-"""The server optimiser: which step it takes along the pseudo-gradient (FedOpt, paper 5, section 4.3).
+"""The server optimiser: which step the server takes along the pseudo-gradient (FedOpt, paper 5, section 4.3).
 
-FedAvg is SGD with rate 1 on the mean pseudo-gradient; Gboard adds Nesterov momentum; FedAdam, FedYogi
-and FedAdagrad are optax's adam, yogi and adagrad. Paper 5's Algorithm 3 subtracts the averaged *update*,
-which climbs; the pseudo-gradient here is w_t − w_k, so that subtracting descends. Moments begin at zero and their bias
-is corrected, as there; Reddi et al. begin at τ² and correct nothing.
+FedAvg is SGD with rate 1 on the mean pseudo-gradient; Gboard adds Nesterov momentum; FedAdam, FedYogi and FedAdagrad
+are optax's adam, yogi and adagrad. Paper 5's Algorithm 3 subtracts the averaged *update*, which climbs; here the
+pseudo-gradient is w_t − w_k, so subtracting descends. Moments start at zero with bias correction, as in that algorithm;
+Reddi et al. start at τ² without correction.
+
+An optimiser is a function that returns an optax transformation. Its parameters are its settings in the table [server];
+`lr` is the table's typed key. CONTRIBUTING.md shows how to add one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated
 
-import jax
 import optax
-from jax import Array
 
-from tacit.base.settings import Own, Schedule, number
+from tacit.base.errors import TacitError
+from tacit.base.settings import OPEN, Range, Schedule, Settings, number
 from tacit.federated import plugins
-from tacit.models.base import Params
+
+Decay = Annotated[float, Range(0, 0.9999)]
+SlowDecay = Annotated[float, Range(0, 0.99999)]
+Tau = Annotated[float, Range(1e-12)]
 
 
 @dataclass(frozen=True)
 class ServerConfig:
     """The optimiser that applies the pseudo-gradient: the table [server] of a configuration."""
 
-    optimiser: str = "sgd"  # a name of OPTIMISERS, or one's own
+    optimiser: str = "sgd"  # of OPTIMISERS, of a file of TACIT_RULES, or registered (see plugins)
     lr: float = number(1.0, 0)
-    momentum: float = number(0.0, 0, 0.9999)  # sgd
-    nesterov: bool = False  # sgd
-    beta1: float = number(0.9, 0, 0.9999)  # adam, yogi
-    beta2: float = number(0.99, 0, 0.99999)  # adam, yogi
-    # adam, yogi: added to the root of the second moment; adagrad: its square, inside the root
-    tau: float = number(1e-3, 1e-12)
     schedule: Schedule = "constant"
-    warmup: int = number(0, 0)
-    own: Own = ()  # the settings of an optimiser of one's own
-    code: str = ""  # a mark of its file; a run writes it down
+    warmup: int = number(0, 0)  # rounds in which the rate rises to `lr`
+    code: str = ""  # hash of a custom optimiser's code; a run writes it down
+    settings: Settings = field(
+        default_factory=dict, metadata=OPEN
+    )  # the optimiser's own settings, which stand in the table itself
 
 
-class ServerState(NamedTuple):
-    """What the server keeps between rounds."""
-
-    params: Params
-    optimiser: Any
-
-
-def _sgd(config: ServerConfig) -> optax.GradientTransformation:
-    return optax.sgd(config.lr, config.momentum or None, config.nesterov)
+def sgd(lr: float, momentum: Decay = 0.0, nesterov: bool = False) -> optax.GradientTransformation:
+    """Returns SGD: w ← w − lr·z, z ← momentum·z + g; `nesterov` looks one step ahead."""
+    if nesterov and not momentum:
+        raise TacitError("server.nesterov = true needs server.momentum above 0; set it or remove nesterov")
+    return optax.sgd(lr, momentum or None, nesterov)
 
 
-def _adam(config: ServerConfig) -> optax.GradientTransformation:
-    return optax.adam(config.lr, config.beta1, config.beta2, config.tau)
+def adam(
+    lr: float, beta1: Decay = 0.9, beta2: SlowDecay = 0.99, tau: Tau = 1e-3
+) -> optax.GradientTransformation:
+    """Returns Adam; `tau` is added to the root of the second moment."""
+    return optax.adam(lr, beta1, beta2, tau)
 
 
-def _yogi(config: ServerConfig) -> optax.GradientTransformation:
+def yogi(
+    lr: float, beta1: Decay = 0.9, beta2: SlowDecay = 0.99, tau: Tau = 1e-3
+) -> optax.GradientTransformation:
+    """Returns Yogi; `tau` is added to the root of the second moment."""
     # optax.yogi starts both moments at 1e-6, as if a pseudo-gradient had been seen; start at zero instead
-    moments = optax.scale_by_yogi(config.beta1, config.beta2, config.tau, initial_accumulator_value=0.0)
-    return optax.chain(moments, optax.scale(-config.lr))
+    moments = optax.scale_by_yogi(beta1, beta2, tau, initial_accumulator_value=0.0)
+    return optax.chain(moments, optax.scale(-lr))
 
 
-def _adagrad(config: ServerConfig) -> optax.GradientTransformation:
+def adagrad(lr: float, tau: Tau = 1e-3) -> optax.GradientTransformation:
+    """Returns Adagrad: lr·g/√(Σg² + tau²)."""
     # optax adds its eps inside the root: tau² there acts as tau does outside
-    return optax.adagrad(config.lr, initial_accumulator_value=0.0, eps=config.tau**2)
+    return optax.adagrad(lr, initial_accumulator_value=0.0, eps=tau**2)
 
 
-OPTIMISERS = {"sgd": _sgd, "adam": _adam, "yogi": _yogi, "adagrad": _adagrad}
+OPTIMISERS: dict[str, Callable[..., optax.GradientTransformation]] = {
+    "sgd": sgd,
+    "adam": adam,
+    "yogi": yogi,
+    "adagrad": adagrad,
+}
+_KIND = plugins.Kind(plugins.OPTIMISERS, "server.optimiser", optax.GradientTransformation, lambda: OPTIMISERS)
 
 
 def server_optimiser(config: ServerConfig) -> optax.GradientTransformation:
-    """The optax transformation; its rate is `config.lr`, scaled by the round's factor when it is applied."""
-    return plugins.make(_part(config), config, optax.GradientTransformation)
+    """Returns the optax transformation that a configuration names; the round's schedule scales its step."""
+    return plugins.make(_KIND, config)
 
 
 def settled(config: ServerConfig) -> ServerConfig:
-    """The table with every setting of an optimiser of one's own, and a mark of its file."""
-    return plugins.settle(_part(config), config)
-
-
-def _part(config: ServerConfig) -> plugins.Part:
-    return plugins.find("OPTIMISERS", OPTIMISERS, "server.optimiser", config.optimiser)
-
-
-def apply(
-    optimiser: optax.GradientTransformation, state: ServerState, pseudo_gradient: Params, factor: Array
-) -> ServerState:
-    """One server step; `factor` is the schedule's, on the rate."""
-    step, kept = optimiser.update(pseudo_gradient, state.optimiser, state.params)
-    params = jax.tree.map(lambda w, s: w + factor * s, state.params, step)
-    return ServerState(params, kept)
+    """Returns the table with every setting of its optimiser, and the hash of a custom optimiser's code."""
+    return plugins.settle(_KIND, config)

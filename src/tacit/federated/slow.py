@@ -1,8 +1,9 @@
-"""The judge: a cohort trained one client, one step at a time, in plain loops.
+"""The slow executor, which judges the fast ones: it trains a cohort one client, one step at a time, in plain loops.
 
-It says the same as `local` and `executors` in the most obvious way, keeps a client's weights in numpy's
-float64, and is what the fast programs are tested against. Messages are the rule's own, added at the end.
-Slow on purpose; `training.executor = "slow"` runs it.
+It does what `local` and `executors` do in the most obvious way and keeps a client's weights in numpy's float64. The
+fast programs are tested against it. Code of its own draws the papers' β-noise, with the same keys. Messages come
+from the rule and are added at the end. Slow on purpose;
+`training.executor = "slow"` runs it.
 """
 
 from __future__ import annotations
@@ -14,16 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, Message, total
-from tacit.federated.executors import CohortTraining, Report
-from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.aggregation import Aggregation, ClientMessage, total
+from tacit.federated.executors import CohortTraining
+from tacit.federated.local import ClientConfig, Cohort, Report
 from tacit.federated.objective import Loss
 from tacit.models.base import Params
 
 
 def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: float) -> CohortTraining:
-    """The same function as `executors.cohort_training` gives, by plain loops."""
+    """Returns the function that `executors.cohort_training` returns, written as plain loops."""
     gradient = jax.value_and_grad(loss, has_aux=True)
 
     def one_client(
@@ -49,7 +49,7 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
         delta = jax.tree.map(lambda x, x0: jnp.float32(x - _float64(x0)), w, start)
         return delta, losses, words
 
-    def train(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[Message, Report]:
+    def train(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
         said = []
         for c in range(len(cohort.ids)):
             if not cohort.present[c]:
@@ -61,9 +61,8 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
             ]
             delta, losses, words = one_client(params, batches, float(lr), float(cohort.scale[c]), client_key)
             if noise:
-                drawn = trees.noise(jax.random.fold_in(client_key, 2**31 - 1), delta)
-                delta = trees.add(delta, trees.scale(noise, drawn))
-            norm = trees.norm(delta)
+                delta = _with_noise(delta, noise, client_key)
+            norm = jnp.float32(np.sqrt(sum(np.sum(_float64(a) ** 2) for a in jax.tree.leaves(delta))))
             report = Report(jnp.float32(losses), jnp.int32(steps), jnp.int32(words), jnp.int32(1), norm)
             message = rule.say(params, delta, jnp.float32(cohort.weight[c]), report.steps)
             said.append((message, report))
@@ -72,6 +71,20 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
         return total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *said))
 
     return train
+
+
+def _with_noise(delta: Params, noise: float, client_key: Array) -> Params:
+    """The update and β times a standard normal draw: each array has a key of its own, split from the client's last.
+
+    A step i draws with `fold_in(key, i)`; 2³¹ − 1 is the last such number, which no step reaches.
+    """
+    arrays, structure = jax.tree.flatten(delta)
+    keys = jax.random.split(jax.random.fold_in(client_key, 2147483647), len(arrays))
+    noisy = []
+    for i, array in enumerate(arrays):
+        drawn = jax.random.normal(keys[i], array.shape, jnp.float32)
+        noisy.append(jnp.float32(_float64(array) + noise * _float64(drawn)))
+    return jax.tree.unflatten(structure, noisy)
 
 
 def _float64(x: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import check_file
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.lm.dense import likeliest
 from tacit.lm.network import run_model
 from tacit.lm.network8 import forward, reader, writer
@@ -27,7 +27,7 @@ _TIMED = 300  # words
 
 
 def carry_out(
-    path: Path, out: Path, people: int = 20, data: Path | None = None, watch: Watch = nobody
+    path: Path, out: Path, people: int = 20, data: Path | None = None, progress: Progress = no_progress
 ) -> dict[str, Any]:
     """Write the file, and measure both networks on some held-out people (0: do not)."""
     run = runs.load(path)
@@ -42,7 +42,9 @@ def carry_out(
     config = run.config
     typed = None
     if people:  # before anything is written: the corpus may be gone
-        typed = measures_text.read(config.text, config.typists, config.seed, people, _MESSAGES, data, watch)
+        typed = measures_text.read(
+            config.text, config.typists, config.seed, people, _MESSAGES, data, progress
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     writer.write(
         out,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tacit import runs
 from tacit.base.arrays import Floats
 from tacit.base.errors import TacitError
-from tacit.federated.evaluation import scorer
 from tacit.lm.along import along_rows
 from tacit.lm.dense import DenseSource, dense
 from tacit.lm.protocol import Bulk, Model
@@ -35,7 +34,7 @@ def run_model(run: runs.Run, user: str | None = None) -> Model:
     def score(text: Packed) -> Scores:
         if user is not None:
             raise TacitError("a person's network is evaluated on that person's text: `tacit personalize`")
-        return scorer(run.model, run.spelling)(run.params, text)
+        return run.score(text)
 
     def read_rows(rows: NDArray[np.int32]) -> NDArray[np.floating]:
         padded = np.full((bucket(len(rows)), bucket(rows.shape[1])), BOS, np.int32)

@@ -29,7 +29,11 @@ Kind = Literal["run", "compact", "network8", "arpa"]
 def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
     """Opens a run directory, a compact or ARPA n-gram file, or an 8-bit network.
 
-    With `user`, opens the model of that person in a run directory.
+    With `user`, opens the model of that person, which `tacit personalize` left in the run directory.
+
+    Example:
+        model = tacit.open("runs/mine")
+        model.suggest("see you", k=3)
     """
     path = Path(path)
     kind = kind_of(path)

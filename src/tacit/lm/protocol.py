@@ -124,13 +124,21 @@ class Model:
         return self.source.cased
 
     def suggest(self, text: Context, k: int = 3, prefix: str = "") -> list[Suggestion]:
-        """Returns the k likeliest next words after a text, or those that begin with a prefix."""
+        """Returns the k likeliest next words after a text, or those that begin with a prefix.
+
+        Example:
+            model.suggest("see you", k=3)
+            model.suggest("see you", k=3, prefix="s")
+        """
         return suggest(self.source, text, k, prefix)
 
     def log_probs(self, text: Context) -> Floats:
         """Returns the natural log-probability of every word of a text, given the words before it, [words].
 
         A word outside the vocabulary gets the probability of `<unk>`.
+
+        Example:
+            model.log_probs("see you soon").sum()
         """
         if isinstance(self.bulk.encoder, Spelling):
             raise TacitError(

@@ -37,7 +37,7 @@ FALLBACK_DISCOUNTS = (0.0, 0.5, 1.0, 1.5)  # lmplz --discount_fallback
 
 
 @dataclass(frozen=True)
-class Level:
+class TrieLevel:
     """All n-grams of one order, a row each: first as predictions, then as histories of longer n-grams."""
 
     keys: Ints  # [grams] ascending: row of the history at the level below, times V, plus the word
@@ -56,7 +56,7 @@ class KneserNey:
 
     order: int
     vocabulary: int
-    levels: tuple[Level, ...]
+    levels: tuple[TrieLevel, ...]
 
 
 def fit(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int, order: int = 5) -> KneserNey:
@@ -163,10 +163,12 @@ def top_k(
     return out
 
 
-def _estimate(keys: list[Ints], suffix: list[Ints], counts: list[Ints], vocabulary: int) -> tuple[Level, ...]:
+def _estimate(
+    keys: list[Ints], suffix: list[Ints], counts: list[Ints], vocabulary: int
+) -> tuple[TrieLevel, ...]:
     """The levels from the adjusted counts, shortest first, since p(w | h) needs p(w | h′)."""
     nothing = np.zeros(0, np.int64)
-    levels: list[Level] = []
+    levels: list[TrieLevel] = []
     lower = np.full(vocabulary, 1.0 / (vocabulary - 1))  # [V] uniform, what the unigrams are mixed with
     lower[BOS] = 0.0
     for n, (key, a) in enumerate(zip(keys, counts, strict=True)):
@@ -184,7 +186,7 @@ def _estimate(keys: list[Ints], suffix: list[Ints], counts: list[Ints], vocabula
         freed = np.bincount(history, weights=taken, minlength=len(key))
         backoff = np.where(totals > 0, freed / np.maximum(totals, 1), 1.0)
         starts = np.searchsorted(longer, np.arange(len(key) + 1) * vocabulary)
-        levels.append(Level(key, suffix[n], a, discounts, p, starts, totals, backoff))
+        levels.append(TrieLevel(key, suffix[n], a, discounts, p, starts, totals, backoff))
     return tuple(levels)
 
 

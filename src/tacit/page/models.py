@@ -1,4 +1,4 @@
-"""Which models the keyboard page can switch between: what a run directory has, and what can be made of it.
+"""The models that the keyboard page can switch between: what a run directory has, and what can be made from it.
 
     federated    after training: the n-gram model that `tacit distill` made of the run's network (RUN/ngram)
     untrained    before training: the network as it was before its first round, from single words alone
@@ -6,9 +6,9 @@
     collected    Kneser-Ney of the clients' own text in one place, which in the world nobody could make
     personal     the network tuned on one person's text (RUN/personal), on the federated model's n-grams
 
-A missing one is made once and kept under RUN/keyboard, with the sha256 of what it was made of; when that changes it is
-made again. What cannot be made (no supplement, text that is nowhere in one place) is left out; and where others can
-load models, so are `collected` and `personal`, which hold what people wrote.
+A missing model is made once and kept under RUN/keyboard with the sha256 of its sources; when they change it is made
+again. What cannot be made (no supplement, text that is nowhere in one place) is left out. Where other people can load
+models, `collected` and `personal`, which hold what people wrote, are left out, too.
 """
 
 from __future__ import annotations
@@ -24,78 +24,109 @@ from urllib.parse import unquote
 from tacit import __version__
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.lm.open import kind_of
 from tacit.ngram.compact import reader
-from tacit.page.server import Shown
 
 PEOPLE = 3  # personal models that are shown
 
 
-class Found(NamedTuple):
-    """The models that are there, and what is wrong with others."""
+class PageModel(NamedTuple):
+    """A model that the page can switch to."""
 
-    models: list[Shown]
+    id: str
+    title: str
+    about: str
+    data: bytes  # a compact file
+
+
+class PageModels(NamedTuple):
+    """The models that can be shown, and what is wrong with others."""
+
+    models: list[PageModel]
     problems: list[str]
 
 
-class Made(NamedTuple):
+class Recipe(NamedTuple):
     """A model that can be made."""
 
     id: str
     title: str
     about: str
     make: Callable[[Path], bool]  # writes a compact file; False where it cannot be made
-    of: tuple[Path, ...] = ()  # files that it is made of, beside the run's network and its n-grams
-    by: str = ""  # and what else decides how
-    own: bool = False  # whether it holds what people wrote: not for others
+    sources: tuple[Path, ...] = ()  # files that it is made from, beside the run's network and its n-grams
+    setting: str = ""  # what else it depends on
+    private: bool = False  # whether it holds what people wrote
 
 
-def find(path: Path, data: Path | None = None, watch: Watch = nobody, others: bool = False) -> Found:
-    """The models of a run directory, the federated one first; of a compact file, itself.
-
-    `others`: whether they are shown to other people, too.
-    """
+def check_path(path: Path) -> None:
+    """Refuses a path that is neither a run directory nor a compact n-gram file."""
     kind = kind_of(path)
-    if kind != "run":
-        if kind != "compact":
-            what = "an 8-bit network" if kind == "network8" else "no compact n-gram file"
-            raise TacitError(
-                f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
-            )
-        facts = reader.open(path).facts
-        return Found([Shown("file", str(facts.get("name") or path.stem), path.name, path.read_bytes())], [])
-    from tacit import runs  # which loads JAX: a file needs none
-    from tacit.page import makers
+    if kind == "run":
+        from tacit import runs  # loads JAX, which a file does not need
 
-    runs.read_config(path)  # says so if it is no run
-    folder, network = path / "keyboard", path / runs.BEST
-    small, distilled, problems = path / "ngram" / "model.tacit", _distilled(path), list[str]()
-    if small.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
-        problems.append("ngram/model.tacit was made of an earlier network: `tacit distill` makes it again.")
-        distilled = {}
-    elif small.is_file() and (wrong := _wrong(small)):
-        problems.append(f"{wrong}. A small model was made in its place.")
-        distilled = {}
-    if not small.is_file() or problems:
-        small = _kept(folder, "federated", _digest(network), partial(makers.federated, path, data, watch))
+        runs.read_config(path)
+    elif kind == "compact":
+        reader.open(path)  # refuses a damaged file
+    else:
+        what = "an 8-bit network" if kind == "network8" else "no compact n-gram file"
+        raise TacitError(
+            f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
+        )
+
+
+def page_models(
+    path: Path, data: Path | None = None, progress: Progress = no_progress, public: bool = False
+) -> PageModels:
+    """Returns the models of a run directory, the federated one first, or that of a compact file.
+
+    `public`: whether other people can load them; then models that hold what people wrote are left out.
+    """
+    check_path(path)
+    if kind_of(path) == "compact":
+        facts = reader.open(path).facts
+        title = str(facts.get("name") or path.stem)
+        return PageModels([PageModel("file", title, path.name, path.read_bytes())], [])
+    from tacit import runs
+
+    network = path / runs.BEST
+    small, distilled, problems = _federated(path, data, progress)
     stored, figures = reader.open(small), _figures(distilled)
     mode = runs.read_config(path).training.mode
     about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
-    found = Found([Shown("federated", "After training", about, small.read_bytes())], problems)
-    every = [made for made in _others(path, stored, data, figures) if not (others and made.own)]
-    for i, wanted in enumerate(every):
-        watch(f"making a model for the page: {wanted.title}", i / len(every))
+    models = [PageModel("federated", "After training", about, small.read_bytes())]
+    recipes = [r for r in _recipes(path, stored, data, figures) if not (public and r.private)]
+    for i, recipe in enumerate(recipes):
+        progress(f"making a model for the page: {recipe.title}", i / len(recipes))
         try:
-            key = _digest(network, small, *wanted.of, more=wanted.by)
-            file = _kept(folder, wanted.id, key, wanted.make)
+            key = _digest(network, small, *recipe.sources, setting=recipe.setting)
+            file = _kept(path / "keyboard", recipe.id, key, recipe.make)
         except TacitError as error:
-            found.problems.append(f"The model “{wanted.title}” could not be made: {error}.")
+            problems.append(f"The model “{recipe.title}” could not be made: {error}.")
             continue
         if file.is_file():
-            found.models.append(Shown(wanted.id, wanted.title, wanted.about, file.read_bytes()))
-    watch("models for the page", 1.0)
-    return found
+            models.append(PageModel(recipe.id, recipe.title, recipe.about, file.read_bytes()))
+    progress("models for the page", 1.0)
+    return PageModels(models, problems)
+
+
+def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path, dict[str, Any], list[str]]:
+    """Returns the file of the federated model, what `tacit distill` measured of it, and problems.
+
+    A model that is missing, damaged, or of an earlier network is replaced by a small one that is made here.
+    """
+    from tacit import runs
+    from tacit.page import building
+
+    file, distilled, problems = path / "ngram" / "model.tacit", _distilled(path), list[str]()
+    if file.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
+        problems.append("ngram/model.tacit was made of an earlier network: `tacit distill` makes it again.")
+    elif file.is_file() and (wrong := _wrong(file)):
+        problems.append(f"{wrong}. A small model was made in its place.")
+    if file.is_file() and not problems:
+        return file, distilled, problems
+    key, make = _digest(path / runs.BEST), partial(building.federated, path, data, progress)
+    return _kept(path / "keyboard", "federated", key, make), {} if problems else distilled, problems
 
 
 def _rounds(path: Path) -> str:
@@ -106,16 +137,16 @@ def _rounds(path: Path) -> str:
 
 
 def _distilled(path: Path) -> dict[str, Any]:
-    """What `tacit distill` left about its model."""
+    """Returns the summary that `tacit distill` left; empty if there is none."""
     try:
-        found = json.loads((path / "ngram" / "summary.json").read_text("utf-8"))
+        summary = json.loads((path / "ngram" / "summary.json").read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return summary if isinstance(summary, dict) else {}
 
 
 def _figures(distilled: dict[str, Any]) -> dict[str, str]:
-    """What `tacit distill` measured of models like these on people they never saw, in a few words each."""
+    """Returns what `tacit distill` measured of each model on held-out people, in a few words."""
     try:
         return {
             name: f"; top-3 recall {figures['top3']:.1%}" for name, figures in distilled["models"].items()
@@ -124,18 +155,18 @@ def _figures(distilled: dict[str, Any]) -> dict[str, str]:
         return {}
 
 
-def _digest(*files: Path, more: str = "") -> str:
-    found = hashlib.sha256(f"{__version__} {more}".encode())
+def _digest(*files: Path, setting: str = "") -> str:
+    digest = hashlib.sha256(f"{__version__} {setting}".encode())
     for file in files:
         try:
-            found.update(hashlib.sha256(file.read_bytes()).digest())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError as error:
             raise TacitError(f"{file}: cannot be read ({error.strerror}); train the run first") from None
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Path:
-    """The file of a made model, made if it is missing or was made of something else; absent if it cannot be made."""
+    """Returns the file of a model, made anew if it is missing or out of date; a missing path if it cannot be made."""
     file, made = folder / f"{name}.tacit", folder / "made.json"
     try:
         known = json.loads(made.read_text("utf-8"))
@@ -155,7 +186,7 @@ def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Pa
 
 
 def _wrong(file: Path) -> str:
-    """Why a compact file cannot be used; "" if it can."""
+    """Returns why a compact file cannot be used; "" if it can."""
     try:
         reader.open(file)
     except TacitError as error:
@@ -163,41 +194,43 @@ def _wrong(file: Path) -> str:
     return ""
 
 
-def _others(path: Path, stored: reader.Compact, data: Path | None, figures: dict[str, str]) -> list[Made]:
-    """What can be shown beside the federated model."""
-    from tacit.page import makers as make
+def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dict[str, str]) -> list[Recipe]:
+    """Returns what can be shown beside the federated model."""
+    from tacit.page import building
 
     corpus = _distilled(path).get("supplement_corpus")
-    found = [
-        Made(
+    recipes = [
+        Recipe(
             "untrained",
             "Before training",
             "the network before its first round: no word is likelier than others",
-            partial(make.untrained, path),
+            partial(building.untrained, path),
         ),
     ]
     if not stored.facts.get("cased"):
-        found += [
-            Made(
+        recipes += [
+            Recipe(
                 "supplement",
                 "Kneser-Ney, other people's text",
                 "n-grams of text that is not the clients'" + figures.get("Kneser-Ney, supplement", ""),
-                partial(make.supplemental, path, stored, corpus, data),
-                by=str(corpus),
+                partial(building.supplemental, path, stored, corpus, data),
+                setting=str(corpus),
             ),
-            Made(
+            Recipe(
                 "collected",
                 "Kneser-Ney, collected text",
                 "the clients' own text in one place, a yardstick"
                 + figures.get("Kneser-Ney, collected text", ""),
-                partial(make.collected, path, stored, data),
-                own=True,
+                partial(building.collected, path, stored, data),
+                private=True,
             ),
         ]
     people = sorted((path / "personal" / "models").glob("*.safetensors"))[:PEOPLE]
     for file in people:
         name = unquote(file.stem)
         about = "the network tuned on this person's text, on the same n-grams"
-        tuned = partial(make.personal, path, name, stored)
-        found.append(Made(f"personal-{file.stem}", f"Personal: {name}", about, tuned, (file,), own=True))
-    return found
+        tuned = partial(building.personal, path, name, stored)
+        recipes.append(
+            Recipe(f"personal-{file.stem}", f"Personal: {name}", about, tuned, (file,), private=True)
+        )
+    return recipes

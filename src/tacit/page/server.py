@@ -1,12 +1,12 @@
-"""The keyboard page's own small server: what `tacit serve` starts.
+"""The small web server of the keyboard page.
 
-It reads everything before it listens: the page (`static/`), the models, and a list of them. A request is
-answered from that table or not at all; no path of a request is ever looked up on disk, so there is nothing to climb out
-of. It listens on this machine only unless told otherwise, and then answers only to this machine's own names, so that no
-web page can reach it by a name of its own (DNS rebinding).
+It reads everything before it listens: the page (`static/`), the models, and a list of them. It answers requests from
+that table alone and never looks up a path on disk, so there is no directory to climb out of. By default it listens on
+this machine only and answers only to this machine's names, so that no web page can reach it by another name (DNS
+rebinding).
 
-The policy it sends lets the page load from here and from nowhere else. When the page has all it needs it adds a
-stricter one that forbids every request (page/load.js); docs/page.md says what that proves.
+The policy that it sends lets the page load from here and from nowhere else. When the page has all it needs it adds a
+stricter policy that forbids every request (static/load.js); docs/page.md says what that proves.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
+from tacit.page.models import PageModel
 
 POLICY = "; ".join(
     (
@@ -50,17 +51,8 @@ HEADERS = {
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript"}
 
 
-class Shown(NamedTuple):
-    """A model that the page can switch to."""
-
-    id: str
-    title: str
-    about: str
-    data: bytes  # a compact file
-
-
 class Answer(NamedTuple):
-    """What is sent for a name."""
+    """What the server sends for a path."""
 
     kind: str
     body: bytes
@@ -70,10 +62,10 @@ Site = Mapping[str, Answer]
 
 
 def page_files() -> dict[str, Answer]:
-    """The page itself: every file that a browser loads, by name.
+    """Returns the files of the page that a browser loads, by name.
 
     >>> sorted(page_files())[-2:], page_files()["index.html"].kind
-    (['trail.js', 'words.js'], 'text/html; charset=utf-8')
+    (['validation.js', 'words.js'], 'text/html; charset=utf-8')
     """
     here = resources.files("tacit.page") / "static"
     return {
@@ -83,8 +75,8 @@ def page_files() -> dict[str, Answer]:
     }
 
 
-def site(models: Sequence[Shown], blocked: Iterable[str] = (), problems: Sequence[str] = ()) -> Site:
-    """All that is served, by the path of the request."""
+def site(models: Sequence[PageModel], blocked: Iterable[str] = (), problems: Sequence[str] = ()) -> Site:
+    """Returns all that is served, by the path of the request."""
     files = page_files()
     listed = []
     for i, model in enumerate(models):
@@ -103,29 +95,29 @@ def site(models: Sequence[Shown], blocked: Iterable[str] = (), problems: Sequenc
 
 
 class Server(ThreadingHTTPServer):
-    """One thread a connection; a browser that hangs up is nothing to report."""
+    """One thread for each connection; a browser that hangs up is not an error."""
 
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a line on standard error means that a command has failed."""
+        """Prints nothing: a line on standard error means that a command has failed."""
 
 
 class Server6(Server):
-    """The same for an IPv6 address."""
+    """The server for an IPv6 address."""
 
     address_family = socket.AF_INET6
 
 
 def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
-    """A server that listens but has not begun to answer; `serve_forever` does. Port 0 takes any that is free.
+    """Returns a server that listens; `serve_forever` answers. Port 0 takes any free port.
 
-    >>> with server(site([])) as found:
-    ...     found.server_address[0]
+    >>> with server(site([])) as ready:
+    ...     ready.server_address[0]
     '127.0.0.1'
     """
     if not 0 <= port <= 65535:
-        raise TacitError(f"--port {port}: a port is a number from 0 (any that is free) to 65535")
+        raise TacitError(f"--port {port}: a port is a number from 0 (any free port) to 65535")
     if not host.strip():
         raise TacitError("--host is empty, which would let everybody in; leave it out, or give an address")
     kind = Server6 if ":" in host else Server
@@ -141,14 +133,14 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
         raise TacitError(f"cannot serve: {reason}; {hint}") from None
 
 
-def address(found: Server) -> str:
-    """The address of the page, for a browser."""
-    host, port = found.server_address[:2]
+def address(ready: Server) -> str:
+    """Returns the address of the page, for a browser."""
+    host, port = ready.server_address[:2]
     name = host.decode() if isinstance(host, bytes | bytearray) else host
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
 
 
-def _handler(files: Site, own_names_only: bool) -> type[BaseHTTPRequestHandler]:
+def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         server_version, sys_version = "tacit", ""
@@ -161,15 +153,15 @@ def _handler(files: Site, own_names_only: bool) -> type[BaseHTTPRequestHandler]:
             self._answer(body=False)
 
         def _answer(self, body: bool) -> None:
-            found = files.get(self.path.partition("?")[0])
-            if own_names_only and not _own(self.headers.get("Host", "")):
+            answer = files.get(self.path.partition("?")[0])
+            if local_only and not _is_local(self.headers.get("Host", "")):
                 self._send(
                     421, Answer("text/plain", b"this server answers to names of this machine only\n"), body
                 )
-            elif found is None:
+            elif answer is None:
                 self._send(404, Answer("text/plain", b"there is no such file here\n"), body)
             else:
-                self._send(200, found, body)
+                self._send(200, answer, body)
 
         def _send(self, status: int, answer: Answer, body: bool) -> None:
             self.send_response(status)
@@ -182,22 +174,23 @@ def _handler(files: Site, own_names_only: bool) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing is logged: what a person does here is nobody's business."""
+            """Logs nothing: what a person does here is private."""
 
     return Handler
 
 
-def _own(host: str) -> bool:
+def _is_local(host: str) -> bool:
     """Whether a Host header names this machine.
 
-    >>> _own("localhost:8080"), _own("[::1]:80"), _own("evil.example:8080"), _own("127.0.0.1.evil.example")
-    (True, True, False, False)
+    >>> hosts = ("localhost:8080", "[::1]:80", "evil.example:8080", "127.0.0.1.evil.example")
+    >>> [_is_local(host) for host in hosts]
+    [True, True, False, False]
     """
     return loopback(host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0])
 
 
 def loopback(name: str) -> bool:
-    """Whether a name or address leads to this machine and nowhere else.
+    """Whether a name or address means this machine and no other.
 
     >>> [loopback(name) for name in ("LOCALHOST", "127.0.0.2", "::1", "0.0.0.0", "", "127.0.0.1.evil.example")]
     [True, True, True, False, False, False]

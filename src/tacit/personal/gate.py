@@ -1,15 +1,16 @@
-"""The gate: a personal model is used only where a look at text it was not tuned on says that it helps.
+"""The gate: a personal model is used only if it helps on text that it was not tuned on.
 
-Tune on the first 64 % of a person's text, look at the next 16 %, accept only if accuracy there is better by a margin.
-What that did is measured on the last 20 %, which neither tuning nor gate saw. Paper 3 (section 2) asks for such a
-gate and leaves it open.
+A model is tuned on the first 64 % of a person's text, evaluated on the next 16 %, and accepted only if accuracy there
+is better by a margin. The effect is measured on the last 20 %, which neither tuning nor gate saw. Paper 3 (section 2)
+asks for such a gate and leaves it open.
 
-Strategy and margin must not be chosen by the people for whom they are reported. Each half of the people chooses for
-the other: a device tells, in one message of whole numbers, how far its gate was passed and how the last part came out;
-from the total of the other half the server reads the outcome at every margin at once. Figures are over both halves.
+People must not choose the strategy and margin that are reported for them, so each half chooses for the other. A device
+sends one report of whole numbers: which margins it passed, and how the last part came out. From the total of one half
+the server reads the outcome at every margin at once. Figures are over both halves.
 
-Significantly worse is McNemar's exact test, one-sided, 5 %: of n words on which the two models differ, b were right
-before and wrong now; worse if P(Bin(n, ½) ≥ b) ≤ 0.05. It is asked of people with at least 300 words in the last part.
+"Significantly worse" is McNemar's exact test, one-sided, 5 %: of n words on which the two models differ, b were right
+before and wrong now; worse if P(Bin(n, ½) ≥ b) ≤ 0.05. It is applied to people with at least 300 words in the last
+part.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FIGURES = ("users", "baseline", "delta", "worse", "tested", "significantly_worse
 
 
 def check_margin(margin: float) -> float:
-    """The margin, if it can be one: a difference of accuracies."""
+    """Returns the margin, a difference of accuracies; refuses one that is not between 0 and 1."""
     if not 0 <= margin <= 1:
         raise TacitError(f"--margin {margin:g} must lie between 0 and 1: a gain of accuracy, like 0.01")
     return margin
@@ -50,7 +51,7 @@ def passes(won: np.ndarray, lost: np.ndarray, words: np.ndarray, margin: float) 
 
 
 def mcnemar(lost: np.ndarray, won: np.ndarray) -> np.ndarray:
-    """P(Bin(lost + won, ½) ≥ lost): how surprising so many losses are if the models are equally good.
+    """Returns P(Bin(lost + won, ½) ≥ lost): the p-value of so many losses if both models are equally good.
 
     >>> [round(float(p), 4) for p in mcnemar(np.array([5, 0, 3]), np.array([0, 4, 3]))]
     [0.0312, 1.0, 0.6562]
@@ -61,23 +62,23 @@ def mcnemar(lost: np.ndarray, won: np.ndarray) -> np.ndarray:
 
 
 def significantly_worse(last: Outcome) -> np.ndarray:
-    """Who types significantly worse words of the last part right, [users] bool; False where it is too short."""
+    """Returns who is significantly worse on the last part, [users] bool; False where it is too short."""
     return (last.words >= LEAST_WORDS) & (mcnemar(last.lost, last.won) <= LEVEL)
 
 
 def level(look: Outcome, margins: Sequence[float]) -> np.ndarray:
-    """How many of the margins (rising) each person's second part passes, [users]; the last part is no argument."""
+    """Returns how many of the rising margins each person's second part passes, [users]."""
     passed = np.stack([passes(look.won, look.lost, look.words, m) for m in margins])
     return np.where(look.finite, passed.sum(axis=0), 0).astype(np.int64)
 
 
-def message(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed: int) -> np.ndarray:
-    """What person k says, [groups, margins + 1, figures] int64: how the last part came out, by margins passed."""
+def gate_report(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed: int) -> np.ndarray:
+    """Returns the report of person k: figures of the last part by margins passed, [groups, margins + 1, figures]."""
     one = Outcome(*(field[k : k + 1] for field in last))
     words, change = max(1, int(last.words[k])), int(last.won[k]) - int(last.lost[k])
-    said = nothing(margins)
+    report = empty_report(margins)
     passed = level(Outcome(*(field[k : k + 1] for field in look)), margins)[0]
-    said[int(group_of(last.ids[k : k + 1], seed)[0]), passed] = [
+    report[int(group_of(last.ids[k : k + 1], seed)[0]), passed] = [
         1,
         rounded(int(last.before[k]) * UNIT, words),
         rounded(change * UNIT, words),
@@ -85,18 +86,18 @@ def message(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed
         int(last.words[k]) >= LEAST_WORDS,
         bool(significantly_worse(one)[0]),
     ]
-    return said
+    return report
 
 
-def nothing(margins: Sequence[float]) -> np.ndarray:
-    """The message that changes no total."""
+def empty_report(margins: Sequence[float]) -> np.ndarray:
+    """Returns a report of zeros, which changes no total."""
     return np.zeros((GROUPS, len(margins) + 1, len(FIGURES)), np.int64)
 
 
 def total(look: Outcome, last: Outcome, margins: Sequence[float], seed: int) -> np.ndarray:
-    """What the server has when everybody has spoken."""
+    """Returns the sum of everybody's reports: what the server has."""
     every = range(len(last.ids))
-    return add((message(look, last, k, margins, seed) for k in every), nothing(margins))
+    return add((gate_report(look, last, k, margins, seed) for k in every), empty_report(margins))
 
 
 _EFFECT = (
@@ -113,9 +114,9 @@ _EFFECT = (
 )
 
 
-def effect(said: np.ndarray, place: int) -> np.ndarray:
-    """What margin number `place` does: who passed it has the personal model, the others the global; [groups, 10]."""
-    of = dict(zip(FIGURES, np.moveaxis(said, 2, 0), strict=True))  # each [groups, margins + 1]
+def effect(totals: np.ndarray, place: int) -> np.ndarray:
+    """Returns the effect of margin number `place`, [groups, 10]: whoever passes it gets the personal model."""
+    of = dict(zip(FIGURES, np.moveaxis(totals, 2, 0), strict=True))  # each [groups, margins + 1]
     inside = slice(place + 1, None)
     columns = [
         of["users"].sum(1),
@@ -133,7 +134,7 @@ def effect(said: np.ndarray, place: int) -> np.ndarray:
 
 
 def effect_figures(table: np.ndarray) -> dict[str, float]:
-    """Shares and means of an effect, with intervals of the means."""
+    """Returns shares and means of an effect, with intervals of the means."""
 
     def means(row: np.ndarray) -> dict[str, float]:
         of = dict(zip(_EFFECT, row.astype(float), strict=True))
@@ -159,17 +160,17 @@ def effect_figures(table: np.ndarray) -> dict[str, float]:
     return whole
 
 
-def choose(said: np.ndarray, half: int | None = None) -> int:
-    """The number of the margin that these people's totals speak for.
+def choose(totals: np.ndarray, half: int | None = None) -> int:
+    """Returns the number of the margin that fits these people's totals best.
 
     Of the margins at which at most 2 % of those tested (or one person: of few, one tells nothing) are significantly
     worse, the largest that keeps 95 % of the highest mean gain; where there is none, the one with the fewest.
     """
-    places = range(said.shape[1] - 1)
-    found = [effect_figures(effect(of_half(said, half), place)) for place in places]
-    harm = [f["significantly_worse_share"] * f["tested"] for f in found]  # people
-    gain = [f["delta_mean"] for f in found]
-    safe = [p for p in places if harm[p] <= max(1.0, HARM * found[p]["tested"]) + 1e-9]
+    places = range(totals.shape[1] - 1)
+    effects = [effect_figures(effect(of_half(totals, half), place)) for place in places]
+    harm = [f["significantly_worse_share"] * f["tested"] for f in effects]  # people
+    gain = [f["delta_mean"] for f in effects]
+    safe = [p for p in places if harm[p] <= max(1.0, HARM * effects[p]["tested"]) + 1e-9]
     if not safe:
         return min(places, key=lambda p: (harm[p], -p))
     best = max(gain[p] for p in safe)
@@ -177,15 +178,15 @@ def choose(said: np.ndarray, half: int | None = None) -> int:
 
 
 def reported(totals: Sequence[np.ndarray], places: Sequence[int]) -> np.ndarray:
-    """Both halves together: half 1 under what half 0 chose (totals[0], places[0]), half 0 under what half 1 chose."""
+    """Returns the effect on both halves: half 1 under half 0's choice (totals[0], places[0]), and the reverse."""
     table = np.zeros_like(effect(totals[0], 0))
     for chooser in (0, 1):
         table[1 - chooser :: 2] = effect(totals[chooser], places[chooser])[1 - chooser :: 2]
     return table
 
 
-def summary(found: dict[str, float], margin: float) -> dict[str, Any]:
-    """The figures of the gate that `--json` prints."""
+def json_figures(figures: dict[str, float], margin: float) -> dict[str, Any]:
+    """Returns the figures of the gate that `--json` prints."""
     names = (
         "accepted_share",
         "delta_mean",
@@ -194,4 +195,4 @@ def summary(found: dict[str, float], margin: float) -> dict[str, Any]:
         "worse_share_without",
         "significantly_worse_share",
     )
-    return {"margin": margin, **{name: found[name] for name in names}}
+    return {"margin": margin, **{name: figures[name] for name in names}}

@@ -1,7 +1,8 @@
-"""Many people through one person's work: groups that fit a device, spread over all local devices.
+"""Runs one person's program for many people, in groups that fit a device, spread over all local devices.
 
-Side by side (`vmap`) on an accelerator, where everybody of a group waits for the longest, so people of like length go
-together; one after another (`map`) on CPU. All groups of a program have the same shape, so it compiles once.
+On an accelerator a group runs side by side (`vmap`) and everybody waits for the longest, so people with a similar
+amount of text go together. On a CPU people run one after another (`map`). All groups of a program have the same shape,
+so it compiles once.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.sharding import PartitionSpec
 
-from tacit.federated.devices import apart, devices, everywhere, mesh
+from tacit.base.progress import Progress, no_progress
+from tacit.federated.devices import apart, compiled, devices, everywhere, memory_mb
 from tacit.federated.executors import Executor, choose_executor
-from tacit.federated.lanes import memory_mb
 from tacit.models.base import LanguageModel, Params, count_parameters
 from tacit.text.packed import Rows
 
@@ -26,7 +26,7 @@ _SIDE_BY_SIDE = 128  # people a device takes at once: more fill it no better, an
 
 
 class Batches(NamedTuple):
-    """Everybody's batches, in the order they are visited."""
+    """Everybody's batches, in the order of training."""
 
     rows: Rows  # [users, steps, rows, time]
     steps: Any  # [users] int32, how many are real
@@ -53,14 +53,14 @@ Program = Callable[[Params, Group, Any], Any]
 
 
 class Steps(NamedTuple):
-    """How far the loops go: as far as the longest of those who go side by side."""
+    """How many steps the loops take: those of the longest person who runs side by side."""
 
     lessons: Array
     exams: tuple[Array, ...]
 
 
 def for_everybody(person: Callable[[Params, Group, Array, Steps], Any], side_by_side: bool) -> Program:
-    """One person's work, compiled for a group spread over the local devices."""
+    """Compiles one person's program for a group that is spread over the local devices."""
 
     def steps(group: Group) -> Steps:
         return Steps(group.lessons.steps, tuple(exam.batches.steps for exam in group.exams))
@@ -71,21 +71,16 @@ def for_everybody(person: Callable[[Params, Group, Array, Steps], Any], side_by_
         longest = jax.tree.map(jnp.max, steps(group))
         return jax.vmap(lambda one, rate: person(params, one, rate, longest))(group, lr)
 
-    if len(devices()) == 1:
-        return jax.jit(share)
-    whole, split = PartitionSpec(), PartitionSpec("devices")
-    return jax.jit(
-        jax.shard_map(share, mesh=mesh(), in_specs=(whole, split, split), out_specs=split, check_vma=False)
-    )
+    return compiled(share, (None, 0, 0), 0)
 
 
 def exam_cells() -> int:
-    """Cells of a batch that is measured; a CPU gains nothing by large ones, and half-empty ones cost it more."""
+    """Returns the cells of an evaluation batch; a CPU gains nothing from large batches and loses by empty cells."""
     return 256 if jax.default_backend() == "cpu" else 512
 
 
 def together(model: LanguageModel, params: Params, readings: int = 1, executor: Executor = "auto") -> int:
-    """How many people go through the program in one call: on an accelerator as memory holds."""
+    """Returns how many people run in one call: on an accelerator, as many as memory holds."""
     if choose_executor(executor) != "vmap":
         return _ON_CPU * len(devices())
     words = model.output(params)[0].shape[0]
@@ -99,19 +94,19 @@ def in_groups(
     everybody: Group,
     rates: Sequence[np.ndarray],
     size: int,
-    watch: Callable[[int], None] = lambda done: None,
+    progress: Progress = no_progress,
 ) -> list[Any]:
-    """Everybody through the program, once for each array of learning rates [users]; trees of numpy [users, …].
+    """Runs everybody, once for each array of learning rates [users]; returns trees of numpy [users, …].
 
-    People of like length go together. All groups have the same shape, so that the program compiles once.
+    People with a similar amount of text go together. All groups have the same shape, so that the program compiles once.
     """
     users = len(everybody.ids)
     count = len(devices())
     size = -(-min(size, users) // count) * count
     work = everybody.lessons.steps.astype(np.int64) + sum(e.batches.steps for e in everybody.exams)
     order = np.argsort(-work, kind="stable")
-    found: list[list[Any]] = [[] for _ in rates]
-    params = everywhere(params)
+    by_rate: list[list[Any]] = [[] for _ in rates]
+    params, done = everywhere(params), 0
     for first in range(0, users, size):
         who = order[first : first + size]
         # dealt like cards, so that devices have about as much to do; the last group is filled up with nobody
@@ -122,16 +117,17 @@ def in_groups(
         for exam in group.exams:
             exam.batches.steps[nobody] = 0
         placed = apart(group, axis=0)
-        for one, lr in zip(found, rates, strict=True):
+        for one, lr in zip(by_rate, rates, strict=True):
             one.append((dealt, program(params, placed, apart(lr[dealt].astype(np.float32), axis=0))))
-        for one in found:
+        for one in by_rate:
             one[-1] = one[-1][0], jax.tree.map(np.asarray, one[-1][1])
-            watch(len(who))
-    return [_in_order(parts, users) for parts in found]
+            done += len(who)
+            progress("tuning", done / (users * len(rates)))
+    return [_in_order(parts, users) for parts in by_rate]
 
 
 def _in_order(parts: list[tuple[np.ndarray, Any]], users: int) -> Any:
-    """What groups gave, put back to where everybody stands."""
+    """Returns the results of all groups in the order of the people."""
     dealt = np.concatenate([d for d, _ in parts])
     place = np.empty(users, np.int64)
     place[dealt[dealt >= 0]] = np.flatnonzero(dealt >= 0)

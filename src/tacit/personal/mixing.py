@@ -1,12 +1,11 @@
-"""Beside the personal model: the global one, and a cache of the words a person used (Kuhn and De Mori 1990).
+"""Mixes the personal model with the global one and a cache of a person's words (Kuhn and De Mori 1990).
 
     P(w) = (1 − α − β) P_global(w) + α P_personal(w) + β P_cache(w | v)          v the word before
     P_cache(w | v) = λ_v c(v, w)/c(v) + (1 − λ_v) c(w)/c,     λ_v = c(v) / (c(v) + κ)
 
-Probabilities are mixed, not weights: a mixture costs a second pass of the model, but whatever fine-tuning did,
-−log P rises by no more than −log(1 − α − β) where the global model keeps a share, and a cache fits the same sum. The
-counts c fade with age: a word typed h words ago counts half. The cache is of the text tuned on and stands still while
-it is measured.
+Probabilities are mixed, not weights. A mixture costs a second pass of the model, but it bounds the harm of fine-tuning:
+−log P rises by at most −log(1 − α − β) where the global model has a share. The counts c fade with age: a word typed h
+words ago counts half. The cache holds the text that was tuned on and does not change during evaluation.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Memory(NamedTuple):
 
 
 def remember(text: Packed, half_life: float = HALF_LIFE) -> Memory:
-    """Everybody's cache from the text they tune on (oldest first); the ends of messages are words here.
+    """Returns everybody's cache from the text they tune on (oldest first); ends of messages count as words.
 
     >>> from tacit.text.packed import pack
     >>> m = remember(pack([[np.array([0, 5, 1]), np.array([0, 7, 1])]], ["ana"]), half_life=1)
@@ -72,7 +71,7 @@ def remember(text: Packed, half_life: float = HALF_LIFE) -> Memory:
 
 
 def cache_probabilities(memory: Memory, inputs: Array, words: int) -> Array:
-    """P_cache of every word after each of `inputs` [cells], from one person's memory; [cells, words]."""
+    """Returns P_cache of every word after each of `inputs` [cells], from one person's memory; [cells, words]."""
     total = jnp.zeros(words).at[memory.word].add(memory.weight)
     usual = total / jnp.maximum(memory.weight.sum(), 1e-30)
     match = (inputs[:, None] == memory.before) * memory.weight  # [cells, words of the cache]
@@ -82,9 +81,9 @@ def cache_probabilities(memory: Memory, inputs: Array, words: int) -> Array:
     return trust * after + (1 - trust) * usual
 
 
-@lru_cache(maxsize=64)  # one function for one set of mixtures: its programs are found again
+@lru_cache(maxsize=64)  # the same function for the same mixtures, so that compiled programs are reused
 def mixture(model: LanguageModel, mixes: tuple[Mix, ...]) -> Reading:
-    """Log-probabilities under each of the mixtures, [mixes, rows, time, words]; needs a `Memory`."""
+    """Returns a reading under each of the mixtures, [mixes, rows, time, words]; it needs a `Memory`."""
 
     def read(params: Params, tuned: Params, memory: Memory, inputs: Array) -> Array:
         own = jax.nn.softmax(model.apply(tuned, inputs))  # [rows, time, words]

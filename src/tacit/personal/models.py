@@ -1,8 +1,8 @@
-"""A person's model in a file: what was tuned and no more, on top of the run it was tuned from.
+"""A person's model in a file: only what was tuned, to be put on the run that it was tuned from.
 
-`models/NAME.safetensors` holds the tuned part (`tacit.personal.parts`) under "tuned" and, where the strategy has one,
-the word cache under "memory"; its header says whose it is, how it is mixed, and the sha256 of the global checkpoint, so
-that it is never put on another model. It belongs to one person and stays on that person's device.
+`models/NAME.safetensors` holds the tuned part of the model (`tacit.personal.model_parts`) under "tuned" and the word
+cache, where the strategy has one, under "memory". Its header names the person, the mixture, and the sha256 of the
+global checkpoint, so that it is never put on another model. The file belongs to one person and stays on their device.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tacit.base.errors import TacitError
 from tacit.models.base import Params
 from tacit.personal import trial
 from tacit.personal.mixing import ALONE, MOST, Memory, Mix, mixture, remember
-from tacit.personal.parts import part_named
-from tacit.personal.split import part, some
+from tacit.personal.model_parts import model_part
+from tacit.personal.split import subset, text_of_parts
 from tacit.personal.strategies import Strategy
 from tacit.personal.tuning import personal_model
 from tacit.runs.checkpoints import UNREADABLE, facts_in, load_tree, save_tree
@@ -47,10 +47,10 @@ class Personal(NamedTuple):
 
 
 def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarray) -> list[Stored]:
-    """The models of these people, each as its gate saw it: tuned on the first part alone."""
-    few = some(ready.users, which)
-    memory = _fixed(remember(part(few, 0, 1))) if strategy.mix.cache else None
-    found = []
+    """Returns the models of these people as the gate evaluated them: tuned on the first part alone."""
+    few = subset(ready.users, which)
+    memory = _fixed(remember(text_of_parts(few, 0, 1))) if strategy.mix.cache else None
+    models = []
     for k, weights in enumerate(trial.tuned_models(ready, strategy, which)):
         tree: dict[str, Any] = {"tuned": weights}
         if memory:
@@ -62,12 +62,12 @@ def tuned(run: runs.Run, ready: trial.Trial, strategy: Strategy, which: np.ndarr
             "cache": repr(strategy.mix.cache),
             "base": runs.digest(run.path),
         }
-        found.append(Stored(few.text.names[k], tree, facts))
-    return found
+        models.append(Stored(few.text.names[k], tree, facts))
+    return models
 
 
 def _fixed(memory: Memory) -> Memory:
-    """Caches of always the same length."""
+    """Pads caches to one length."""
     kept = min(MOST, memory.word.shape[1])
     return Memory(
         *(
@@ -78,7 +78,7 @@ def _fixed(memory: Memory) -> Memory:
 
 
 def file_name(user: str) -> str:
-    """The file of a person's model; any name can be one.
+    """Returns the file name of a person's model; any user name is possible.
 
     >>> file_name("hamlet/OPHELIA")
     'hamlet%2FOPHELIA.safetensors'
@@ -90,12 +90,12 @@ def file_name(user: str) -> str:
 
 
 def save(folder: Path, stored: Stored) -> None:
-    """Write one person's model."""
+    """Writes one person's model."""
     save_tree(folder / file_name(stored.user), stored.tree, stored.facts)
 
 
 def load(run: runs.Run, user: str) -> Personal:
-    """The personal model of that name in the run's directory, on top of the run's own."""
+    """Reads a person's model from the run's directory and puts it on the run's own."""
     folder = run.path / "personal" / "models"
     file = folder / file_name(user)
     if not file.is_file():
@@ -112,7 +112,7 @@ def load(run: runs.Run, user: str) -> Personal:
     if facts.get("base") != runs.digest(run.path):
         raise TacitError(f"{file}: tuned from another model than this run's; run `tacit personalize` again")
     try:
-        chosen, mix = part_named(facts["part"]), Mix(float(facts["personal"]), float(facts["cache"]))
+        chosen, mix = model_part(facts["part"]), Mix(float(facts["personal"]), float(facts["cache"]))
     except (KeyError, ValueError):
         raise TacitError(f"{file}: not a personal model; run `tacit personalize` again") from None
     like: dict[str, Any] = {"tuned": jax.eval_shape(chosen.start, run.params)}
@@ -125,18 +125,18 @@ def load(run: runs.Run, user: str) -> Personal:
 
 
 def _facts(file: Path) -> dict[str, str]:
-    """What the header says; `load_tree` checks the rest."""
+    """Reads the header of a file; `load_tree` checks the rest."""
     try:
-        found = facts_in(file.read_bytes())
+        facts = facts_in(file.read_bytes())
     except (OSError, *UNREADABLE):
-        found = None
-    if not found or not isinstance(found, dict):
+        facts = None
+    if not facts or not isinstance(facts, dict):
         raise TacitError(f"{file}: damaged personal model; run `tacit personalize` again")
-    return found
+    return facts
 
 
 def reading(run: runs.Run, own: Personal) -> Callable[[Any], Array]:
-    """The log-scores of this person's model, from inputs [rows, time] to [rows, time, words]."""
+    """Returns a function from inputs [rows, time] to this person's log-scores [rows, time, words]."""
     read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
     memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # of nobody
     return lambda inputs: read(run.params, own.params, memory, inputs)[0]

@@ -1,4 +1,4 @@
-"""What `tacit personalize` shows: Table 1, Figures 2 and 3 of paper 3, and what the gate changes."""
+"""The report of a personalisation: Table 1, Figures 2 and 3 of paper 3, and the effect of the gate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUBLISHED = {
     (20, 0.1): 0.018,
     (20, 1.0): 0.015,
 }
-Rows = list[list[str]]
+Table = list[list[str]]
 
 
 def _half(value: float | None) -> str:
@@ -34,8 +34,8 @@ def _number(value: float | None) -> str:
     return f"{value:.1f}" if value is not None else ""  # in a file what is not finite is null
 
 
-def grid(summary: Mapping[str, Any]) -> Rows:
-    """Table 1, the header first."""
+def grid(summary: Mapping[str, Any]) -> Table:
+    """Returns Table 1, the header first."""
     header = ["B", "L", "change", "95 %", "relative", "gain ≥ 0.02", "lose ≥ 0.02", "perplexity", "published"]
     rows = [header]
     for r in summary["grid"]:
@@ -56,8 +56,8 @@ def grid(summary: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def strategies(summary: Mapping[str, Any], most: int = 12) -> Rows:
-    """What was tried, the best first."""
+def strategies(summary: Mapping[str, Any], most: int = 12) -> Table:
+    """Returns the strategies that were tried, the best first."""
     rows = [["strategy", "change", "95 %", "relative", "lose ≥ 0.02", "perplexity", "kB a person"]]
     for r in summary["strategies"][:most]:
         rows.append(
@@ -74,8 +74,8 @@ def strategies(summary: Mapping[str, Any], most: int = 12) -> Rows:
     return rows
 
 
-def gate(summary: Mapping[str, Any]) -> Rows:
-    """With the gate and without it."""
+def gate(summary: Mapping[str, Any]) -> Table:
+    """Returns figures without the gate and with it."""
     g = summary["gate"]
 
     def row(name: str, key: str, shape: str) -> list[str]:
@@ -90,8 +90,8 @@ def gate(summary: Mapping[str, Any]) -> Rows:
     ]
 
 
-def margins(summary: Mapping[str, Any]) -> Rows:
-    """What each margin would do."""
+def margins(summary: Mapping[str, Any]) -> Table:
+    """Returns the effect of each margin."""
     rows = [["margin", "accepted", "change", "gain kept", "worse", "significantly worse"]]
     for m in summary["gate"]["margins"]:
         kept = m["kept"]
@@ -108,8 +108,8 @@ def margins(summary: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def tables(summary: Mapping[str, Any]) -> list[tuple[str, Rows]]:
-    """What the command prints."""
+def tables(summary: Mapping[str, Any]) -> list[tuple[str, Table]]:
+    """Returns the tables that the command prints, with titles."""
     base = summary["grid"][0]["baseline"]
     shown = [
         (f"change of top-1 accuracy, from {base:.4f} (mean of {summary['users']} people)", grid(summary))
@@ -120,13 +120,13 @@ def tables(summary: Mapping[str, Any]) -> list[tuple[str, Rows]]:
 
 
 def who(summary: Mapping[str, Any]) -> str:
-    """Who was measured, and who was left out."""
+    """Returns who was measured and who was left out, in one line."""
     why = [f"{reason} {n}" for reason, n in summary["left_out_why"].items() if n]
     return f"{summary['users']} people ({summary['people']}); left out: {', '.join(why) if why else 'nobody'}"
 
 
 def histograms(summary: Mapping[str, Any]) -> list[str]:
-    """Figure 2: for each B, how people's change of accuracy is spread, a line for each L."""
+    """Draws Figure 2: the distribution of people's change of accuracy for each B, a line for each L."""
     x = [i / 100 + 0.005 for i in range(-HUNDREDTHS - 1, HUNDREDTHS + 1)]
     shown = []
     for batch in dict.fromkeys(r["batch"] for r in summary["grid"]):
@@ -141,7 +141,7 @@ def histograms(summary: Mapping[str, Any]) -> list[str]:
 
 
 def slices(summary: Mapping[str, Any]) -> list[str]:
-    """Figure 3: mean change by tokens to tune on and by accuracy before, a colour for each setting."""
+    """Draws Figure 3: mean change by tokens to tune on and by accuracy before, a colour for each setting."""
     best = max(summary["grid"], key=lambda r: r["delta_mean"])
     named = {
         f"L {r['lr']:g}": summary["slices"][f"B {r['batch']}, L {r['lr']:g}"]
@@ -152,14 +152,14 @@ def slices(summary: Mapping[str, Any]) -> list[str]:
     for what, label in (("tokens", "tokens to tune on"), ("baseline", "accuracy before")):
         first = next(iter(named.values()))[what]
         groups = [f"{s['slice']}\n({s['users']:.0f})" for s in first]
-        series = {name: [s["delta_mean"] for s in found[what]] for name, found in named.items()}
+        series = {name: [s["delta_mean"] for s in by_slice[what]] for name, by_slice in named.items()}
         xlabel = f"{label} (people), B {best['batch']}"
         shown.append(plots.clusters(groups, series, xlabel, "mean change of accuracy"))
     return shown
 
 
 def sentence(summary: Mapping[str, Any]) -> str:
-    """What came of it, in a few words."""
+    """Returns the result in one sentence."""
     best, g = summary["best"], summary["gate"]
     chosen = " / ".join(dict.fromkeys(best["chosen_by_halves"]))
     by = "by what the other half of them chose" if best["cross_fitted"] else "by what they chose together"
@@ -173,7 +173,7 @@ def sentence(summary: Mapping[str, Any]) -> str:
 
 
 def section(summary: Mapping[str, Any], link: str) -> list[str]:
-    """A part of a run's own report: the grid, how people's change is spread, what the gate changes."""
+    """Returns a section for the run's report: the grid, the distribution of changes, the effect of the gate."""
     return [
         "<h2>Personalised</h2>",
         f"<p>{html.escape(sentence(summary))}.</p>",
@@ -189,7 +189,7 @@ def section(summary: Mapping[str, Any], link: str) -> list[str]:
 
 
 def page(summary: Mapping[str, Any]) -> str:
-    """The page as HTML."""
+    """Returns the page as HTML."""
     s, t, best = summary, summary["tuning"], summary["best"]
     title = f"Tacit: {s['run']}, personalised"
     passes = f"{t['epochs']} epoch{'s' if t['epochs'] > 1 else ''}"

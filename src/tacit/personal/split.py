@@ -1,10 +1,10 @@
-"""Each person's own text in time order: what is tuned on, what the gate looks at, what is measured.
+"""Splits each person's text in time: to tune on, for the gate, to measure on.
 
-Paper 3 (section 3.3) splits 80/20 in time; the gate needs three parts, 64/16/20. One pair of cuts serves both: the
-first two parts together are the 80 %. A message goes, whole, to the part in which its middle word falls, so parts
-are runs of messages and nothing later is ever in an earlier part. Shares are of words, not of messages.
+Paper 3 (section 3.3) splits 80/20; the gate needs three parts, 64/16/20. One pair of cuts serves both: the first two
+parts together are the 80 %. A whole message goes to the part in which its middle word falls, so nothing later is ever
+in an earlier part. Shares are of words, not of messages.
 
-Somebody with too little text for this is left out and counted, by reason.
+People with too little text are left out and counted by reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DRAW = stream("personal: who is asked")
 
 @dataclass(frozen=True)
 class Users:
-    """People with enough text, each with two cuts."""
+    """People with enough text, each split in three parts."""
 
     text: Packed  # all they typed, oldest first
     ids: np.ndarray  # [users] int64, each one's own number; randomness is addressed by it
@@ -39,7 +39,7 @@ class Users:
 
 
 def split(text: Packed, most: int = 0, seed: int = 0) -> Users:
-    """Cut everybody's text; with `most`, only that many of those who have enough are taken, drawn by chance.
+    """Splits everybody's text; with `most`, at most that many people with enough text are drawn at random.
 
     >>> from tacit.text.packed import pack
     >>> talker = [np.array([0, *range(3, 13), 1])] * 20
@@ -71,7 +71,7 @@ def split(text: Packed, most: int = 0, seed: int = 0) -> Users:
 
 
 def _cuts(words: np.ndarray, owners: np.ndarray) -> np.ndarray:
-    """Where parts begin, [people, 4], from the words of all messages; whole numbers only, so nothing is rounded."""
+    """Returns where parts begin, [people, 4], from the words of all messages, in whole numbers without rounding."""
     total = ends(words)
     sizes = np.diff(owners)
     begin, whole = total[owners[:-1]], np.diff(total[owners])  # [people]
@@ -85,22 +85,22 @@ def _cuts(words: np.ndarray, owners: np.ndarray) -> np.ndarray:
     return np.stack([owners[:-1], *inner, owners[1:]], axis=1)
 
 
-def part(users: Users, first: int, last: int) -> Packed:
-    """Parts first … last − 1 of everybody: `part(u, 0, 2)` is the earlier 80 %, `part(u, 2, 3)` the later 20 %."""
+def text_of_parts(users: Users, first: int, last: int) -> Packed:
+    """Returns parts first … last − 1 of everybody: 0 to 2 are the earlier 80 %, 2 to 3 the later 20 %."""
     begin = users.cuts[:, first]
     sizes = users.cuts[:, last] - begin
     return users.text.take(cells(begin, sizes), ends(sizes), users.text.names)
 
 
-def some(users: Users, which: np.ndarray) -> Users:
-    """These of the users, in this order."""
+def subset(users: Users, which: np.ndarray) -> Users:
+    """Returns some of the users, in the order of `which`."""
     text = users.text.gather(which)
     moved = users.cuts[which] - users.text.owners[which][:, None] + text.owners[:-1, None]
     return Users(text, users.ids[which], moved, users.left_out)
 
 
 def shortened(text: Packed, limit: int) -> Packed:
-    """The same text with long messages cut into sequences of at most `limit` words (0: whole), as training cuts them.
+    """Returns the text with long messages split into sequences of at most `limit` words (0: whole), as in training.
 
     >>> from tacit.text.packed import pack
     >>> shortened(pack([[np.array([0, 5, 6, 7, 1])]], ["ana"]), 2).tokens.tolist()

@@ -1,8 +1,8 @@
-"""Ways to personalise, and how one is chosen from the sums of other people.
+"""Strategies of personalisation, and the choice of one from other people's totals.
 
 A strategy (paper 3, section 3.3) says which part is tuned, in batches of B sentences at rate L, and what the personal
 model is mixed with. The grid over B and L is Table 1. `by text` gives each person a rate by how much text they have,
-which Figure 3 suggests: the best rate of each slice is read off the grid's sums, so trying it costs nothing.
+which Figure 3 suggests: the best rate of each slice is read off the grid's totals, so trying it costs nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.personal.mixing import ALONE, Mix
-from tacit.personal.sums import FIGURES, TOKEN_EDGES, Figures, Message, figures, nothing, of_half, overall
+from tacit.personal.sums import (
+    FIGURES,
+    TOKEN_EDGES,
+    DeviceReport,
+    Figures,
+    empty_report,
+    figures,
+    of_half,
+    overall,
+)
 
 LEAST_USERS = 5  # of a slice of the choosing people, for it to have a rate of its own
 
@@ -24,12 +33,12 @@ class Strategy:
 
     batch: int  # B
     rates: tuple[float, ...]  # L: one for everybody, or one for each slice of tokens
-    part: str = "all"  # see tacit.personal.parts
+    part: str = "all"  # see tacit.personal.model_parts
     mix: Mix = ALONE
 
     @property
     def name(self) -> str:
-        """In a few words.
+        """The strategy in a few words.
 
         >>> Strategy(5, (0.1,), "bias", Mix(0.75)).name
         'bias, B 5, L 0.1, 75% personal'
@@ -45,71 +54,75 @@ class Strategy:
         return ", ".join(words)
 
 
-Sums = Mapping[Strategy, Message]
+Totals = Mapping[Strategy, DeviceReport]
 
 
 def grid(batches: Sequence[int], rates: Sequence[float]) -> list[Strategy]:
-    """Table 1: every B with every L."""
+    """Returns the grid of Table 1: every B with every L."""
     return [Strategy(b, (rate,)) for b in batches for rate in rates]
 
 
 def slice_of(tokens: np.ndarray) -> np.ndarray:
-    """The slice of tokens in which each person is, [users]."""
+    """Returns the slice of tokens that each person belongs to, [users]."""
     return np.searchsorted(TOKEN_EDGES, tokens, side="right")
 
 
 def rates_for(strategy: Strategy, tokens: np.ndarray) -> np.ndarray:
-    """Everybody's learning rate, [users]."""
+    """Returns everybody's learning rate, [users]."""
     if len(strategy.rates) == 1:
         return np.full(len(tokens), strategy.rates[0])
     return np.asarray(strategy.rates)[slice_of(tokens)]
 
 
-def _plain(sums: Sums) -> dict[Strategy, Message]:
-    """The grid: all of the model, one rate, no mixture."""
-    return {s: said for s, said in sums.items() if len(s.rates) == 1 and s.part == "all" and s.mix == ALONE}
+def _plain(totals: Totals) -> dict[Strategy, DeviceReport]:
+    """Returns the totals of the grid: all of the model, one rate, no mixture."""
+    return {
+        s: report for s, report in totals.items() if len(s.rates) == 1 and s.part == "all" and s.mix == ALONE
+    }
 
 
-def by_text(sums: Sums, half: int | None = None) -> Strategy | None:
-    """The rate of each slice of tokens that these people's sums speak for, at the batch size of their best setting.
+def by_text(totals: Totals, half: int | None = None) -> Strategy | None:
+    """Returns the best rate for each slice of tokens by these totals, at the batch size of the best setting.
 
     A slice with too few people takes the best rate of all. None where one rate is best for everybody.
     """
-    plain = _plain(sums)
+    plain = _plain(totals)
     best = max(plain, key=lambda s: overall(plain[s], half)["delta_mean"])
     others = [s for s in plain if s.batch == best.batch]
     rates = []
     for i in range(len(TOKEN_EDGES) + 1):
-        found = {s: figures(of_half(plain[s].by_tokens[:, i], half)) for s in others}
-        enough = found[best]["users"] >= LEAST_USERS
-        rates.append(max(others, key=lambda s: found[s]["delta_mean"]).rates[0] if enough else best.rates[0])
+        in_slice = {s: figures(of_half(plain[s].by_tokens[:, i], half)) for s in others}
+        enough = in_slice[best]["users"] >= LEAST_USERS
+        rates.append(
+            max(others, key=lambda s: in_slice[s]["delta_mean"]).rates[0] if enough else best.rates[0]
+        )
     return Strategy(best.batch, tuple(rates)) if len(set(rates)) > 1 else None
 
 
-def assembled(strategy: Strategy, sums: Sums) -> Message:
-    """The sums of a strategy by text, put together from the grid's slices of tokens (by_baseline cannot be)."""
-    made = nothing()
+def assembled(strategy: Strategy, totals: Totals) -> DeviceReport:
+    """Assembles the totals of a strategy by text from the grid's slices of tokens; by_baseline stays empty."""
+    made = empty_report()
     for i, rate in enumerate(strategy.rates):
-        source = sums[replace(strategy, rates=(rate,))]
+        source = totals[replace(strategy, rates=(rate,))]
         made.by_tokens[:, i] = source.by_tokens[:, i]
         made.bins[:, i] = source.bins[:, i]
     return made
 
 
-def choose(sums: Sums, half: int | None = None) -> Strategy:
-    """The strategy with the highest mean change for these people, a rate by text among them; the first of equals."""
-    found = {s: overall(said, half)["delta_mean"] for s, said in sums.items()}
-    best = max(found, key=lambda s: found[s])
-    adaptive = by_text(sums, half)
-    if adaptive and overall(assembled(adaptive, sums), half)["delta_mean"] > found[best]:
+def choose(totals: Totals, half: int | None = None) -> Strategy:
+    """Returns the strategy with the highest mean change, a rate by text among them; the first of equals."""
+    gains = {s: overall(report, half)["delta_mean"] for s, report in totals.items()}
+    best = max(gains, key=lambda s: gains[s])
+    adaptive = by_text(totals, half)
+    if adaptive and overall(assembled(adaptive, totals), half)["delta_mean"] > gains[best]:
         return adaptive
     return best
 
 
-def cross_fitted(sums: Sums, choices: Sequence[Strategy]) -> Figures:
-    """Figures of choosing: half 1 under what half 0 chose (choices[0]), half 0 under what half 1 chose."""
-    table = np.zeros((len(nothing().by_tokens), len(FIGURES)), np.int64)
+def cross_fitted(totals: Totals, choices: Sequence[Strategy]) -> Figures:
+    """Returns figures of both halves: half 1 under half 0's choice (choices[0]), and the reverse."""
+    table = np.zeros((len(empty_report().by_tokens), len(FIGURES)), np.int64)
     for chooser, strategy in enumerate(choices):
-        said = sums[strategy] if strategy in sums else assembled(strategy, sums)
-        table[1 - chooser :: 2] = said.by_tokens.sum(axis=1)[1 - chooser :: 2]
+        report = totals[strategy] if strategy in totals else assembled(strategy, totals)
+        table[1 - chooser :: 2] = report.by_tokens.sum(axis=1)[1 - chooser :: 2]
     return figures(table)

@@ -1,13 +1,12 @@
-"""What the server learns of personalisation: sums over people (paper 3, section 2).
+"""Sums over people: all that the server learns of a personalisation (paper 3, section 2).
 
-A device that has measured itself says one message of whole numbers: a 1 in a histogram (change of accuracy × tokens
-tuned on × accuracy before) and its figures in one of 50 groups of people, which it drew for itself. Messages are
-trees of arrays that are only ever added, like those of training (`federated.aggregation`); reals are sent in
-fixed point, so a total does not depend on who is added first, and can be summed in secret or noised as it is. A sum
-over one person is that person's row: `alone` counts them, and of a hundred people there are many.
+A device measures itself and sends one report of whole numbers: a 1 in a histogram (change of accuracy × tokens tuned
+on × accuracy before), and its figures in one of 50 groups of people, which it draws for itself. Reports are trees of
+arrays that are only added, like the messages of training (`federated.aggregation`). Reals are sent in fixed point, so a
+total does not depend on the order, and secure aggregation or noise can be applied as they are. A sum over one person is
+that person's row; `alone` counts such people, and among a hundred there are many.
 
-From totals come means, shares, histograms (Figure 2), slices (Figure 3), and intervals: leaving out one group of
-people at a time (jackknife) shows how much a figure hangs on who was asked.
+From totals come means, shares, histograms (Figure 2), slices (Figure 3), and intervals by the jackknife over groups.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ FIGURES = (
 
 
 class Outcome(NamedTuple):
-    """What devices know after measuring before and after; all [users], and nobody but the device sees its own."""
+    """What devices measured before and after tuning, all [users]; nobody but the device sees its own entry."""
 
     ids: np.ndarray
     tokens: np.ndarray  # in the text to tune on
@@ -73,7 +72,7 @@ def outcome(
     after: Marks,
     finite: np.ndarray,
 ) -> Outcome:
-    """Outcomes from marks; a device whose fine-tuning diverged keeps the global model."""
+    """Returns outcomes from marks; a device whose fine-tuning diverged keeps the global model."""
     ok = np.asarray(finite, bool) & np.isfinite(after.nll)
     return Outcome(
         np.asarray(ids, np.int64),
@@ -90,35 +89,35 @@ def outcome(
 
 
 def group_of(ids: np.ndarray, seed: int) -> np.ndarray:
-    """The group each person draws for themselves, [users] in 0 … 49."""
+    """Returns the group that each person draws, [users] in 0 … 49."""
     return (bits(seed, _GROUP, ids) % np.uint64(GROUPS)).astype(np.int64)
 
 
 def half_of(ids: np.ndarray, seed: int) -> np.ndarray:
-    """0 or 1: the half of the people to which each belongs; one half chooses for the other."""
+    """Returns the half that each person belongs to, 0 or 1."""
     return group_of(ids, seed) % 2
 
 
-class Message(NamedTuple):
-    """What one device says, or the total of many."""
+class DeviceReport(NamedTuple):
+    """What one device sends, or the total of many."""
 
     bins: Any  # [change, tokens, baseline] int64
     by_tokens: Any  # [groups, tokens, figures] int64
     by_baseline: Any  # [groups, baseline, figures] int64
 
 
-def nothing() -> Message:
-    """The message that changes no total."""
+def empty_report() -> DeviceReport:
+    """Returns a report of zeros, which changes no total."""
     tokens, baseline, figures = len(TOKEN_EDGES) + 1, len(BASELINE_EDGES) + 1, len(FIGURES)
-    return Message(
+    return DeviceReport(
         np.zeros((2 * HUNDREDTHS + 2, tokens, baseline), np.int64),
         np.zeros((GROUPS, tokens, figures), np.int64),
         np.zeros((GROUPS, baseline, figures), np.int64),
     )
 
 
-def message(of: Outcome, k: int, seed: int) -> Message:
-    """What person k of these says. Whole-number arithmetic: a change of exactly 0.02 is in its bin everywhere."""
+def device_report(of: Outcome, k: int, seed: int) -> DeviceReport:
+    """Returns the report of person k, in whole-number arithmetic: a change of exactly 0.02 is in its bin everywhere."""
     words, change = max(1, int(of.words[k])), int(of.won[k]) - int(of.lost[k])
     before = int(of.before[k])
     figures = np.array(
@@ -139,16 +138,16 @@ def message(of: Outcome, k: int, seed: int) -> Message:
     )
     tokens = int(np.searchsorted(TOKEN_EDGES, int(of.tokens[k]), side="right"))
     baseline = sum(100 * before >= edge * words for edge in BASELINE_EDGES)
-    said = nothing()
-    said.bins[min(max(100 * change // words + HUNDREDTHS, -1), 2 * HUNDREDTHS) + 1, tokens, baseline] = 1
+    report = empty_report()
+    report.bins[min(max(100 * change // words + HUNDREDTHS, -1), 2 * HUNDREDTHS) + 1, tokens, baseline] = 1
     group = int(group_of(of.ids[k : k + 1], seed)[0])
-    said.by_tokens[group, tokens] = figures
-    said.by_baseline[group, baseline] = figures
-    return said
+    report.by_tokens[group, tokens] = figures
+    report.by_baseline[group, baseline] = figures
+    return report
 
 
 def rounded(a: int, b: int) -> int:
-    """a / b as the nearest whole number."""
+    """Returns a / b, rounded to the nearest whole number."""
     return (2 * a + b) // (2 * b)
 
 
@@ -156,37 +155,37 @@ def _fixed_nll(nll: float, predictions: int) -> int:
     return round(min(float(nll), WORST * float(predictions)) * NLL_UNIT)
 
 
-def add(messages: Iterable[Any], start: Any) -> Any:
-    """The total of messages: trees of whole numbers, added one as it arrives."""
-    for said in messages:
-        start = jax.tree.map(np.add, start, said)
+def add(reports: Iterable[Any], start: Any) -> Any:
+    """Adds reports, trees of whole numbers, to `start`."""
+    for report in reports:
+        start = jax.tree.map(np.add, start, report)
     return start
 
 
-def total(of: Outcome, seed: int) -> Message:
-    """What the server has when everybody has spoken."""
-    return add((message(of, k, seed) for k in range(len(of.ids))), nothing())
+def total(of: Outcome, seed: int) -> DeviceReport:
+    """Returns the sum of everybody's reports: what the server has."""
+    return add((device_report(of, k, seed) for k in range(len(of.ids))), empty_report())
 
 
-def alone(said: Message) -> int:
-    """How many people's own figures stand in a total, nobody else of their group being in their slice.
+def alone(report: DeviceReport) -> int:
+    """Returns how many people are the only ones of their group in a slice of a total.
 
     By tokens or by accuracy before, whichever has more of them.
     """
-    return max(int(np.sum(table[..., 0] == 1)) for table in (said.by_tokens, said.by_baseline))
+    return max(int(np.sum(table[..., 0] == 1)) for table in (report.by_tokens, report.by_baseline))
 
 
 Figures = dict[str, float]
 
 
 def figures(table: np.ndarray) -> Figures:
-    """Means and shares from totals by group of people, [groups, figures], with an interval of the mean change."""
-    found = _means(table.sum(axis=0))
-    return found | {"ci95": jackknife(table, lambda t: _means(t)["delta_mean"])}
+    """Returns means and shares from totals [groups, figures], with an interval of the mean change."""
+    means = _means(table.sum(axis=0))
+    return means | {"ci95": jackknife(table, lambda t: _means(t)["delta_mean"])}
 
 
 def _means(sums: np.ndarray) -> Figures:
-    """The same without intervals, from one row of figures."""
+    """Returns means and shares from one row of figures."""
     of = dict(zip(FIGURES, sums.astype(float), strict=True))
     users = max(1.0, of["users"])
     baseline, delta = of["baseline"] / UNIT / users, of["delta"] / UNIT / users
@@ -208,38 +207,38 @@ def _means(sums: np.ndarray) -> Figures:
 
 
 def jackknife(table: np.ndarray, estimate: Callable[[np.ndarray], float]) -> float:
-    """Half-width of a 95 % interval of `estimate`, by leaving out one group at a time; table [groups, …].
+    """Returns the half-width of a 95 % interval of `estimate`, leaving out one group at a time; table [groups, …].
 
-    Groups in which nobody is are left aside (their first figure is 0).
+    Empty groups, whose first figure is 0, are ignored.
     """
     flat = table.reshape(len(table), -1)
-    some = table[flat[:, 0] != 0] if flat.size else table
-    return half_width(np.array([estimate(some.sum(axis=0) - one) for one in some]))
+    present = table[flat[:, 0] != 0] if flat.size else table
+    return half_width(np.array([estimate(present.sum(axis=0) - one) for one in present]))
 
 
 def of_half(table: np.ndarray, half: int | None) -> np.ndarray:
-    """The groups of one half of the people (None: all of them)."""
+    """Returns the groups of one half of the people (None: all)."""
     return table if half is None else table[half::2]
 
 
-def overall(said: Message, half: int | None = None) -> Figures:
-    """Means and shares over everybody, or over one half."""
-    return figures(of_half(said.by_tokens, half).sum(axis=1))
+def overall(report: DeviceReport, half: int | None = None) -> Figures:
+    """Returns means and shares over everybody, or over one half."""
+    return figures(of_half(report.by_tokens, half).sum(axis=1))
 
 
-def histogram(said: Message) -> np.ndarray:
-    """People by change of accuracy, [42]: below −0.20, in steps of 0.01, 0.20 and above (Figure 2)."""
-    return said.bins.sum(axis=(1, 2))
+def histogram(report: DeviceReport) -> np.ndarray:
+    """Returns people by change of accuracy, [42]: below −0.20, in steps of 0.01, 0.20 and above (Figure 2)."""
+    return report.bins.sum(axis=(1, 2))
 
 
 def labels(edges: tuple[int, ...], shape: str) -> list[str]:
-    """Names of the slices between edges."""
+    """Returns names of the slices between edges."""
     named = [shape.format(edge) for edge in edges]
     return [f"< {named[0]}", *(f"{a}–{b}" for a, b in pairwise(named)), f"≥ {named[-1]}"]
 
 
-def slices(said: Message) -> dict[str, list[dict[str, Any]]]:
-    """Figure 3: the same figures by tokens tuned on and by accuracy before; slices without people are left out."""
+def slices(report: DeviceReport) -> dict[str, list[dict[str, Any]]]:
+    """Returns Figure 3: figures by tokens tuned on and by accuracy before; empty slices are left out."""
     tokens = labels(TOKEN_EDGES, "{}")
     baseline = labels(tuple(BASELINE_EDGES), "0.{:02d}")
     return {
@@ -247,7 +246,7 @@ def slices(said: Message) -> dict[str, list[dict[str, Any]]]:
             {"slice": label, **figures(table[:, i])} for i, label in enumerate(names) if table[:, i, 0].any()
         ]
         for name, names, table in (
-            ("tokens", tokens, said.by_tokens),
-            ("baseline", baseline, said.by_baseline),
+            ("tokens", tokens, report.by_tokens),
+            ("baseline", baseline, report.by_baseline),
         )
     }

@@ -1,38 +1,37 @@
-"""Strategies carried out on people's devices, in simulation: from split text to outcomes.
+"""Tries strategies on simulated devices: from split text to outcomes.
 
-A trial is made once for some people: the global model is measured on the second and third parts of their text, and
-which words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
+A trial is prepared once: the global model is measured on the second and third parts of everybody's text, and which
+words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
 (paper 3); `look` tunes on the first 64 % and measures on the second part and on the third (the gate). Outcomes hold
-one entry for each person, on behalf of that person's device; only messages made of them (`sums`, `gate`) go on.
+one entry for each person, on behalf of that person's device; only reports made from them (`sums`, `gate`) leave it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
 
+from tacit.base.progress import Progress, no_progress, stage
 from tacit.federated.local import ClientConfig
 from tacit.models.base import LanguageModel, Params
 from tacit.personal import groups, split, tuning
 from tacit.personal.groups import Batches, Exam, Group
 from tacit.personal.mixing import ALONE, mixture, remember
-from tacit.personal.parts import part_named
+from tacit.personal.model_parts import model_part
 from tacit.personal.split import Users
 from tacit.personal.strategies import Strategy, rates_for
 from tacit.personal.sums import Outcome, outcome
 from tacit.personal.tuning import Marks
 from tacit.text.packed import Packed, Rows
 
-Watch = Callable[[int], None]  # told how many people have gone through a program
-
 
 @dataclass(frozen=True)
 class Tuning:
-    """How fine-tuning goes, beside B and L."""
+    """The settings of fine-tuning, beside B and L."""
 
     max_tokens: int = 5000  # T; 0: no limit
     epochs: int = 1  # E
@@ -42,7 +41,7 @@ class Tuning:
 
 
 class Later(NamedTuple):
-    """Text to be measured on, and how the global model did."""
+    """Text to measure on, and the global model's marks on it."""
 
     exam: Exam
     words: np.ndarray  # [users]
@@ -51,7 +50,7 @@ class Later(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Some people, ready to be personalised."""
+    """People, ready to be personalised."""
 
     model: LanguageModel
     params: Params
@@ -63,20 +62,22 @@ class Trial(NamedTuple):
 
 
 def prepare(
-    model: LanguageModel, params: Params, users: Users, options: Tuning, watch: Watch = lambda done: None
+    model: LanguageModel, params: Params, users: Users, options: Tuning, progress: Progress = no_progress
 ) -> Trial:
-    """Measure the global model on what people will be measured on."""
-    texts = [split.part(users, i, i + 1) for i in (1, 2)]
+    """Measures the global model on the second and third parts."""
+    texts = [split.text_of_parts(users, i, i + 1) for i in (1, 2)]
     blank = [tuning.exam_batches(text, users.ids) for text in texts]
     exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
     group = Group(users.ids.astype(np.int32), _no_lessons(len(users)), exams, ())
     size = groups.together(model, params)
-    (found,) = groups.in_groups(tuning.measuring(model), params, group, [np.zeros(len(users))], size, watch)
+    (measured,) = groups.in_groups(
+        tuning.measuring(model), params, group, [np.zeros(len(users))], size, progress
+    )
     second, third = (
         Later(Exam(b, right), _per_user(text, text.lengths - 1), _per_user(text, text.lengths), marks)
-        for b, text, (marks, right) in zip(blank, texts, found, strict=True)
+        for b, text, (marks, right) in zip(blank, texts, measured, strict=True)
     )
-    earlier = split.part(users, 0, 2)
+    earlier = split.text_of_parts(users, 0, 2)
     return Trial(model, params, users, options, _per_user(earlier, earlier.lengths), second, third)
 
 
@@ -90,38 +91,42 @@ def _per_user(text: Packed, values: np.ndarray) -> np.ndarray:
 
 
 def evaluate(
-    trial: Trial, strategies: Sequence[Strategy], watch: Watch = lambda done: None
+    trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, Outcome]:
-    """Paper 3: each strategy tuned on the earlier 80 %, measured on the later 20 %."""
-    found = _carry_out(trial, strategies, split.part(trial.users, 0, 2), (trial.third,), watch)
-    return {strategy: outcomes[0] for strategy, outcomes in found.items()}
+    """Tunes each strategy on the earlier 80 % and measures it on the later 20 % (paper 3)."""
+    by_strategy = _outcomes(
+        trial, strategies, split.text_of_parts(trial.users, 0, 2), (trial.third,), progress
+    )
+    return {strategy: outcomes[0] for strategy, outcomes in by_strategy.items()}
 
 
 def look(
-    trial: Trial, strategies: Sequence[Strategy], watch: Watch = lambda done: None
+    trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, tuple[Outcome, Outcome]]:
-    """The gate: each strategy tuned on the first 64 %; outcomes of the second part and of the third."""
-    text = split.part(trial.users, 0, 1)
-    found = _carry_out(trial, strategies, text, (trial.second, trial.third), watch)
-    return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in found.items()}
+    """Tunes each strategy on the first 64 % and measures it on the second part and the third (the gate)."""
+    text = split.text_of_parts(trial.users, 0, 1)
+    by_strategy = _outcomes(trial, strategies, text, (trial.second, trial.third), progress)
+    return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in by_strategy.items()}
 
 
 def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[Any]:
-    """What these people's devices would store: what was tuned on the first 64 %, one tree each."""
-    everybody = _group(trial, strategy, split.part(trial.users, 0, 1), ())  # batches as the gate had them
+    """Returns what these people's devices would store: what was tuned on the first 64 %, one tree each."""
+    everybody = _group(
+        trial, strategy, split.text_of_parts(trial.users, 0, 1), ()
+    )  # batches as the gate had them
     group = jax.tree.map(lambda a: a[which], everybody)
     program = tuning.personalisation(
-        trial.model, _client(trial.options, strategy.batch), part_named(strategy.part), keep=True
+        trial.model, _client(trial.options, strategy.batch), model_part(strategy.part), keep=True
     )
     rates = rates_for(strategy, trial.tokens[which])
-    (found,) = groups.in_groups(
+    (tuned,) = groups.in_groups(
         program, trial.params, group, [rates], groups.together(trial.model, trial.params)
     )
-    return [jax.tree.map(lambda a, k=k: a[k], found.model) for k in range(len(which))]
+    return [jax.tree.map(lambda a, k=k: a[k], tuned.model) for k in range(len(which))]
 
 
 def _client(options: Tuning, batch: int) -> ClientConfig:
-    """Plain SGD in batches of that many sentences, packed as the run packed them."""
+    """Returns plain SGD in batches of that many sentences, packed as in the run."""
     return ClientConfig(epochs=options.epochs, batch=batch, batching=options.batching)
 
 
@@ -136,30 +141,29 @@ def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later
     return Group(trial.users.ids.astype(np.int32), lessons, exams, memory)
 
 
-def _carry_out(
-    trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], watch: Watch
+def _outcomes(
+    trial: Trial, strategies: Sequence[Strategy], text: Packed, parts: Sequence[Later], progress: Progress
 ) -> dict[Strategy, tuple[Outcome, ...]]:
-    """Strategies that differ only in their rates or mixtures share a program and its batches."""
+    """Tunes and measures strategies; those that differ only in rate or mixture share a program and its batches."""
     model, params, users = trial.model, trial.params, trial.users
     alike: dict[tuple[int, str, bool], list[Strategy]] = {}
     for s in strategies:
         alike.setdefault((s.batch, s.part, s.mix == ALONE), []).append(s)
-    found: dict[Strategy, tuple[Outcome, ...]] = {}
-    for (batch, part, alone), some in alike.items():
-        mixes = tuple(dict.fromkeys(s.mix for s in some))
+    outcomes: dict[Strategy, tuple[Outcome, ...]] = {}
+    for i, ((batch, part, alone), similar) in enumerate(alike.items()):
+        now = stage(progress, i / len(alike), (i + 1) / len(alike))
+        mixes = tuple(dict.fromkeys(s.mix for s in similar))
         reading = None if alone else mixture(model, mixes)
-        program = tuning.personalisation(model, _client(trial.options, batch), part_named(part), reading)
-        plain = [replace(s, mix=mixes[0]) for s in some]  # one tuning serves all mixtures
+        program = tuning.personalisation(model, _client(trial.options, batch), model_part(part), reading)
+        plain = [replace(s, mix=mixes[0]) for s in similar]  # one tuning serves all mixtures
         distinct = list(dict.fromkeys(plain))
         rates = [rates_for(s, trial.tokens) for s in distinct]
         size = groups.together(model, params, len(mixes))
         group = _group(trial, distinct[0], text, parts)
-        results = dict(
-            zip(distinct, groups.in_groups(program, params, group, rates, size, watch), strict=True)
-        )
-        for s, first in zip(some, plain, strict=True):
+        results = dict(zip(distinct, groups.in_groups(program, params, group, rates, size, now), strict=True))
+        for s, first in zip(similar, plain, strict=True):
             tuned, reading_of = results[first], mixes.index(s.mix)
-            found[s] = tuple(
+            outcomes[s] = tuple(
                 outcome(
                     users.ids,
                     trial.tokens,
@@ -171,4 +175,4 @@ def _carry_out(
                 )
                 for p, marks in zip(parts, tuned.marks, strict=True)
             )
-    return {s: found[s] for s in strategies}
+    return {s: outcomes[s] for s in strategies}

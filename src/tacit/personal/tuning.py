@@ -1,4 +1,4 @@
-"""Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, tell the change.
+"""Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, report.
 
 One compiled program takes a group of people through fine-tuning and the measurement after it. On an accelerator they
 go side by side (`vmap`), each with a copy of the model; on CPU one after another, each just as long as they have
@@ -21,19 +21,20 @@ import numpy as np
 from jax import Array
 
 from tacit.federated import trees
-from tacit.federated.batching import Grid, balanced_work, grid, order_of_work
+from tacit.federated.batching import Grid, grid
 from tacit.federated.executors import Executor, choose_executor
-from tacit.federated.local import ClientConfig, Progress, local_training
+from tacit.federated.local import ClientConfig, ClientState, local_training
 from tacit.federated.objective import next_word_loss
+from tacit.federated.text_cohorts import sentence_rows, sentence_work
 from tacit.models.base import LanguageModel, Params
 from tacit.personal.groups import Batches, Exam, Group, Program, Steps, exam_cells, for_everybody
-from tacit.personal.parts import EVERYTHING, Part
+from tacit.personal.model_parts import EVERYTHING, ModelPart
 from tacit.scoring import recall
-from tacit.text.packed import Packed, Rows, batch_rows, bucket
+from tacit.text.packed import Packed, Rows, bucket
 
 
 class Marks(NamedTuple):
-    """What one device counts; all [users] (in a grid of readings [users, readings])."""
+    """What one device counts, all [users]; with several readings [users, readings]."""
 
     right: Any  # int32: words that were the first suggestion
     top3: Any  # int32: words among the first three
@@ -47,51 +48,45 @@ Reading = Callable[[Params, Params, Any, Array], Array]
 
 
 def personal_model(model: LanguageModel) -> Reading:
-    """The plain reading: the personal model alone."""
+    """Returns the plain reading: the personal model alone."""
     return lambda params, tuned, memory, inputs: model.apply(tuned, inputs)[None]
 
 
 def lessons(
     text: Packed, ids: np.ndarray, client: ClientConfig, seed: int, shape: Grid | None, max_tokens: int = 0
 ) -> Batches:
-    """What everybody tunes on: `client.epochs` passes, cut after the batch that reaches `max_tokens`."""
-    if shape:
-        schedule, steps = balanced_work(text, ids, client, seed, 0, shape)
-    else:
-        schedule, steps = order_of_work(text.sizes, ids, client, seed, 0)
-    sentences = np.where(schedule >= 0, schedule + text.owners[:-1, None, None], -1)  # [users, steps, width]
+    """Returns everybody's batches to tune on: `client.epochs` passes, up to the batch that reaches `max_tokens`."""
+    sentences, steps = sentence_work(text, ids, client, seed, 0, shape)  # [users, steps, width], [users]
     if max_tokens:
         tokens = np.where(sentences >= 0, np.append(text.lengths, 0)[sentences], 0).sum(axis=2)
         before = np.cumsum(tokens, axis=1) - tokens  # [users, steps] seen before each step
         steps = np.minimum(steps, (before < max_tokens).sum(axis=1)).astype(np.int32)
     longest = int(steps.max(initial=1))
-    padded = np.full((len(ids), bucket(longest), sentences.shape[2]), -1, np.int64)
-    padded[:, :longest] = sentences[:, :longest]
-    padded[np.arange(padded.shape[1]) >= steps[:, None]] = -1
-    rows, _ = batch_rows(text, padded, *((shape.time, shape.rows) if shape else ()))
-    return Batches(rows, steps)
+    made = np.arange(longest) < steps[:, None]
+    sentences = np.where(made[..., None], sentences[:, :longest], -1)
+    return Batches(sentence_rows(text, sentences, shape), steps)
 
 
 def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
-    """The rows of a batch of about `client.batch` sentences; None where batches are counted in sentences."""
+    """Returns the shape of a batch of about `client.batch` sentences; None where batches are counted in sentences."""
     if client.batching == "sentences":
         return None
     return grid(text.lengths, client.batch, limit + 1 if limit else text.longest)
 
 
 def exam_batches(text: Packed, ids: np.ndarray) -> Batches:
-    """Everybody's text to be measured on, every message once and whole; the order is no matter."""
+    """Returns everybody's batches to measure on, each whole message once, in any order."""
     time = bucket(text.longest)
     return lessons(text, ids, ClientConfig(epochs=1), 0, Grid(max(1, exam_cells() // time), time))
 
 
 def tokens_in(batches: Batches) -> np.ndarray:
-    """Predictions in everybody's batches, [users] int64."""
+    """Returns how many predictions everybody's batches hold, [users] int64."""
     return np.asarray((batches.rows.targets >= 0).sum(axis=(1, 2, 3)), np.int64)
 
 
 def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
-    """−log p, and whether the word was the first suggestion or among three, in every cell [..., rows, time].
+    """Returns −log p, top-1 and top-3 hits of every cell [..., rows, time].
 
     What counts as a suggestion, and as a hit, is said in `tacit.scoring.recall`.
     """
@@ -100,16 +95,15 @@ def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
     wanted = jnp.take_along_axis(scores, at, axis=-1)
     nll = jnp.where(real, jax.nn.logsumexp(scores, axis=-1) - wanted[..., 0], 0)
     rank = recall.rank(scores, wanted, at[..., 0])
-    known = recall.is_known(targets) & jnp.isfinite(
-        wanted[..., 0]
-    )  # nothing is ahead of a score that is no number
+    # nothing is ahead of a score that is no number
+    known = recall.is_known(targets) & jnp.isfinite(wanted[..., 0])
     return nll, known & (rank < 1), known & (rank < 3)
 
 
-Score = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]
+LogScores = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]
 
 
-def examine(score: Score, exam: Exam, steps: Array) -> tuple[Marks, Array]:
+def examine(score: LogScores, exam: Exam, steps: Array) -> tuple[Marks, Array]:
     """One person's marks [readings] over the first `steps` batches, and the words that were right
     [steps, readings, rows, time]; empty batches count for nothing."""
     rows = exam.batches.rows
@@ -144,12 +138,12 @@ class Tuned(NamedTuple):
 def personalisation(
     model: LanguageModel,
     client: ClientConfig,
-    tuned_part: Part = EVERYTHING,
+    tuned_part: ModelPart = EVERYTHING,
     reading: Reading | None = None,
     executor: Executor = "auto",
     keep: bool = False,
 ) -> Program:
-    """The compiled program: fine-tune everybody of a group and measure; with `keep` the models come back too."""
+    """Compiles the program that fine-tunes a group and measures it; with `keep` it returns the models, too."""
     loss, read = next_word_loss(model), reading or personal_model(model)
     side_by_side = choose_executor(executor) == "vmap"
 
@@ -162,7 +156,7 @@ def personalisation(
         # addressed by the person's number; dropout alone draws
         key = jax.random.fold_in(jax.random.key(0), one.ids) if model.config.dropout else None
 
-        def next_step(i: Array, now: Progress) -> Progress:
+        def next_step(i: Array, now: ClientState) -> ClientState:
             batch = jax.tree.map(lambda a: a[i], one.lessons.rows)
             own = None if key is None else jax.random.fold_in(key, i)
             after = step(start, now, batch, jnp.float32(1), lr, own)
@@ -179,13 +173,13 @@ def personalisation(
 
 @lru_cache(maxsize=8)
 def measuring(model: LanguageModel, executor: Executor = "auto") -> Program:
-    """The compiled program that measures the global model: (marks [users], right words) for each exam of a group."""
+    """Compiles the program that measures the global model: (marks [users], right words) for each exam of a group."""
 
     def person(params: Params, one: Group, lr: Array, longest: Steps) -> Any:
         def score(inputs: Array) -> Array:
             return model.apply(params, inputs)[None]
 
-        found = (examine(score, *at) for at in zip(one.exams, longest.exams, strict=True))
-        return tuple((jax.tree.map(lambda a: a[0], marks), right[:, 0]) for marks, right in found)
+        examined = (examine(score, *at) for at in zip(one.exams, longest.exams, strict=True))
+        return tuple((jax.tree.map(lambda a: a[0], marks), right[:, 0]) for marks, right in examined)
 
     return for_everybody(person, choose_executor(executor) == "vmap")

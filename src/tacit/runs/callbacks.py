@@ -1,16 +1,33 @@
-"""Who watches a run: the bar that a person sees, and TensorBoard's files for those who ask."""
+"""Callbacks of a training run: a progress bar (in a terminal or a notebook), and TensorBoard files."""
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
 from tacit.base.errors import TacitError
-from tacit.base.progress import console, of_rounds
-from tacit.runs import Watcher
+from tacit.base.terminal import console, rounds_bar
 from tacit.runs.config import Config
+
+
+class Callback(NamedTuple):
+    """Functions that a training run calls; each may be left out.
+
+    Example:
+        losses = []
+        tacit.train("fedavg", callbacks=[tacit.Callback(round=lambda record: losses.append(record["loss"]))])
+    """
+
+    begin: Callable[[Config, int, int], None] = lambda config, done, parameters: None
+    """Called before the first round with the configuration, the rounds already done and the number of parameters."""
+    round: Callable[[dict[str, Any]], None] = lambda record: None
+    """Called after each round with its line of metrics.jsonl."""
+    end: Callable[[], None] = lambda: None
+    """Called after the last round, also of a run that failed."""
 
 
 def describe(record: dict[str, Any]) -> str:
@@ -22,40 +39,77 @@ def describe(record: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def bar() -> Watcher:
-    """A progress bar over rounds; where there is no terminal, plain lines on standard output."""
-    said = console if console.is_terminal else Console(highlight=False, emoji=False)
-    progress = of_rounds()
+def headline(config: Config, done: int, parameters: int) -> str:
+    """What is about to be trained, in one line."""
+    rounds = config.training.rounds
+    resumed = f", resumed after round {done}" if done else ""
+    return (
+        f"{config.name}: {config.training.mode} training, {parameters:,} parameters, {rounds} rounds{resumed}"
+    )
+
+
+def bar() -> Callback:
+    """A progress bar over rounds: in a terminal, in a notebook, and elsewhere as plain lines on standard output."""
+    if console.is_jupyter:
+        return _notebook_bar()
+    return _terminal_bar() if console.is_terminal else _lines()
+
+
+def _terminal_bar() -> Callback:
+    progress = rounds_bar()
+
+    def begin(config: Config, done: int, parameters: int) -> None:
+        console.print(headline(config, done, parameters), markup=False, soft_wrap=True)
+        progress.add_task("", name=config.name, total=config.training.rounds, completed=done)
+        progress.start()
+
+    def after_round(record: dict[str, Any]) -> None:
+        progress.update(progress.task_ids[0], completed=record["round"], description=describe(record))
+
+    return Callback(begin, after_round, progress.stop)
+
+
+def _lines() -> Callback:
+    output = Console(highlight=False, emoji=False)
     rounds = 1
 
     def begin(config: Config, done: int, parameters: int) -> None:
         nonlocal rounds
         rounds = config.training.rounds
-        said.print(
-            f"{config.name}: {config.training.mode} training, {parameters:,} parameters, {rounds} rounds"
-            + (f", going on after round {done}" if done else ""),
-            markup=False,
-            soft_wrap=True,
-        )
-        if console.is_terminal:
-            progress.add_task("", name=config.name, total=rounds, completed=done)
-            progress.start()
+        output.print(headline(config, done, parameters), markup=False, soft_wrap=True)
 
-    def round_(record: dict[str, Any]) -> None:
-        if console.is_terminal:
-            progress.update(progress.task_ids[0], completed=record["round"], description=describe(record))
-        elif record["round"] % max(1, rounds // 10) == 0 or record["round"] == rounds:
-            said.print(f"  round {record['round']:>4}/{rounds}  {describe(record)}")
+    def after_round(record: dict[str, Any]) -> None:
+        if record["round"] % max(1, rounds // 10) == 0 or record["round"] == rounds:
+            output.print(f"  round {record['round']:>4}/{rounds}  {describe(record)}")
 
-    def end() -> None:
-        if console.is_terminal:
-            progress.stop()
-
-    return Watcher(begin, round_, end)
+    return Callback(begin, after_round)
 
 
-def tensorboard(out: Path) -> Watcher:
-    """Event files under `out`/tensorboard."""
+def _notebook_bar() -> Callback:
+    """A bar in one output cell, which is replaced after each round; rich's own needs ipywidgets."""
+    from IPython.display import HTML, display
+
+    shown: list[Any] = []  # the display handle, once there is one
+    rounds, title = 1, ""
+
+    def show(done: int, words: str) -> None:
+        progress = f"<progress value={done} max={rounds}></progress>"
+        content = HTML(f"{html.escape(title)}<br>{progress} {done}/{rounds} {html.escape(words)}")
+        if shown:
+            shown[0].update(content)
+        else:
+            shown.append(display(content, display_id=True))
+
+    def begin(config: Config, done: int, parameters: int) -> None:
+        nonlocal rounds, title
+        rounds, title = config.training.rounds, headline(config, done, parameters)
+        show(done, "")
+
+    return Callback(begin, lambda record: show(record["round"], describe(record)))
+
+
+def tensorboard(out: Path) -> Callback:
+    """Writes TensorBoard event files under `out`/tensorboard."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
@@ -65,7 +119,7 @@ def tensorboard(out: Path) -> Watcher:
     def begin(config: Config, done: int, parameters: int) -> None:
         writers.append(SummaryWriter(str(out / "tensorboard"), purge_step=done + 1))
 
-    def round_(record: dict[str, Any]) -> None:
+    def after_round(record: dict[str, Any]) -> None:
         for name, value in record.items():
             if name != "round":
                 writers[0].add_scalar(name.replace("valid_", "valid/"), value, record["round"])
@@ -74,4 +128,4 @@ def tensorboard(out: Path) -> Watcher:
         for writer in writers:
             writer.close()
 
-    return Watcher(begin, round_, end)
+    return Callback(begin, after_round, end)

@@ -1,10 +1,9 @@
 """Checkpoints: parameter trees as safetensors.
 
-A checkpoint is one safetensors file: every leaf of the tree under its path ("params/gru0/input"), and in
-the header, as one JSON text under the key "tacit", the format, the facts and the sha256 of all of it (one key
-only: safetensors writes several in any order, and equal checkpoints must be equal bytes). Reading checks
-format, names, shapes, types and the sha256, so that a damaged or foreign file is one clear line and never a
-wrong model. No pickle.
+A checkpoint is one safetensors file. It holds every leaf of the tree under its path ("params/gru0/input"). Its header
+holds, as one JSON text under the key "tacit", the format, the facts and the sha256 of everything. It is one key because
+safetensors writes several in any order, and equal checkpoints must be equal bytes. Reading checks format, names,
+shapes, types and the sha256, so a damaged or foreign file gives one clear line and never a wrong model. No pickle.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from tacit.models.base import tree_names
 
 _FORMAT = "tacit checkpoint 1"
 
-# whatever may go wrong with a header that is none
+# what reading a damaged header may raise
 UNREADABLE = (SafetensorError, ValueError, LookupError, struct.error, TypeError, AttributeError)
 
 
 def save_tree(path: Path, tree: Any, facts: Mapping[str, str]) -> None:
-    """Write a tree of arrays as a checkpoint."""
+    """Writes a tree of arrays as a checkpoint."""
     leaves = [np.asarray(leaf, order="C") for leaf in jax.tree.leaves(tree)]
     tensors = dict(zip(tree_names(tree), leaves, strict=True))
-    said = {"format": _FORMAT, **facts}
-    said["sha256"] = _digest(tensors, said)
-    write_atomic(path, save_tensors(tensors, {"tacit": json.dumps(said, sort_keys=True)}))
+    header = {"format": _FORMAT, **facts}
+    header["sha256"] = _digest(tensors, header)
+    write_atomic(path, save_tensors(tensors, {"tacit": json.dumps(header, sort_keys=True)}))
 
 
 def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:
@@ -50,13 +49,13 @@ def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:
 
 
 def facts_in(data: bytes) -> Any:
-    """What the header of a checkpoint's bytes says, unchecked; one of `UNREADABLE` where it has none."""
+    """Reads the header of a checkpoint without checking it; raises one of `UNREADABLE` where there is none."""
     header = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
     return json.loads((header.get("__metadata__") or {}).get("tacit", "{}"))
 
 
 def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
-    """Read a checkpoint into the shape of `like` (arrays or their shapes), with the facts of its header."""
+    """Reads a checkpoint into the shape of `like` (arrays or their shapes), and the facts of its header."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -83,10 +82,10 @@ def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
             raise TacitError(
                 f"{path}: '{name}' is missing; the checkpoint belongs to another model or optimiser"
             )
-        found = tensors[name]
-        if found.shape != leaf.shape or found.dtype != leaf.dtype:
+        tensor = tensors[name]
+        if tensor.shape != leaf.shape or tensor.dtype != leaf.dtype:
             raise TacitError(
-                f"{path}: '{name}' is {found.dtype} {list(found.shape)}, expected {leaf.dtype} {list(leaf.shape)}; "
+                f"{path}: '{name}' is {tensor.dtype} {list(tensor.shape)}, expected {leaf.dtype} {list(leaf.shape)}; "
                 "the checkpoint belongs to another model"
             )
     if extra := set(tensors) - set(names):
@@ -94,9 +93,7 @@ def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
             f"{path}: '{min(extra)}' is not part of this model; the checkpoint belongs to another"
         )
     if facts.pop("sha256", None) != _digest(tensors, facts):
-        raise TacitError(
-            f"{path}: damaged checkpoint (its sha256 is not what it says); restore it or train again"
-        )
+        raise TacitError(f"{path}: damaged checkpoint (its sha256 does not match); restore it or train again")
     values = [tensors[name] for name in names]
     if not all(np.isfinite(v).all() for v in values if v.dtype.kind == "f"):
         raise TacitError(f"{path}: it holds numbers that are not finite; restore it or train again")

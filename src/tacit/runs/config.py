@@ -1,8 +1,8 @@
-"""What a run is, in one frozen value.
+"""The configuration of a run, as one frozen value.
 
-A configuration is a TOML file with one table for each part of a run; each room declares its own table
-(`TextConfig` in text/, `ModelConfig` in models/, …) and this module puts them together, reads presets
-and files, and checks what no single key can know.
+A configuration is a TOML file with one table for each part of a run. Each room declares its own table (`TextConfig` in
+text/, `ModelConfig` in models/, …); an aggregation rule and a server optimiser declare their own settings. This module
+puts the tables together, reads presets and files, and checks what no single key can know.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import Any, Literal
 
 from tacit.base.errors import TacitError, nearest
 from tacit.base.settings import build, number
-from tacit.federated import aggregation, server
+from tacit.federated import aggregation, plugins, server
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.central import CentralConfig
 from tacit.federated.executors import Executor
 from tacit.federated.local import ClientConfig
 from tacit.federated.sampling import SamplingConfig
-from tacit.federated.server import OPTIMISERS, ServerConfig
+from tacit.federated.server import ServerConfig
 from tacit.models import ModelConfig, architecture, check
+from tacit.runs.format import in_run, without_format
 from tacit.text.catalogue import user_path
 from tacit.text.prepare import PartitionConfig, TextConfig
 from tacit.text.typists import TypistsConfig
@@ -64,19 +65,19 @@ class Config:
 
 
 def presets() -> list[str]:
-    """The names of the built-in configurations."""
+    """Returns the names of the built-in configurations."""
     files = resources.files("tacit").joinpath("presets").iterdir()
     return sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml"))
 
 
 def preset_summary(name: str) -> str:
-    """The first line of a preset's own comment."""
+    """Returns the first line of a preset, which says what it is."""
     text = resources.files("tacit").joinpath("presets", f"{name}.toml").read_text("utf-8")
     return text.splitlines()[0].lstrip("# ")
 
 
 def read_tables(source: str) -> dict[str, Any]:
-    """The tables of a preset (by name) or of a TOML file (by path)."""
+    """Reads the tables of a preset (by name) or of a TOML file (by path)."""
     path = Path(source)
     try:
         if source in presets():
@@ -85,7 +86,7 @@ def read_tables(source: str) -> dict[str, Any]:
             text = path.read_text("utf-8")
         else:
             raise TacitError(f"no preset '{source}'{nearest(source, presets())}; or give a .toml file")
-        return tomllib.loads(text)
+        return without_format(tomllib.loads(text), path, required=in_run(path))
     except FileNotFoundError:
         known = ", ".join(presets())
         raise TacitError(f"no configuration file at {path}; give a .toml file or a preset: {known}") from None
@@ -96,7 +97,7 @@ def read_tables(source: str) -> dict[str, Any]:
 
 
 def set_key(tables: dict[str, Any], assignment: str) -> None:
-    """Carry out one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
+    """Applies one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
     key, equals, raw = assignment.partition("=")
     if not equals or not key.strip():
         raise TacitError(f"--set {assignment!r} must look like table.key=value, for example client.lr=0.5")
@@ -113,15 +114,29 @@ def set_key(tables: dict[str, Any], assignment: str) -> None:
     tables[last] = value
 
 
+_CHOICES = (("aggregation", "rule"), ("server", "optimiser"))  # keys that name a part with settings
+
+
 def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
-    """The whole configuration of a preset or file, with `--set` assignments and defaults applied.
+    """Returns the whole configuration of a preset or file, with `--set` assignments and defaults applied.
+
+    Where an assignment names another rule or optimiser, the settings of the preset's own go with it.
 
     >>> resolve("fedavg", ["client.lr=0.5", "training.rounds=3"]).client.lr
     0.5
     """
-    tables = read_tables(source)
+    return resolve_tables(read_tables(source), assignments)
+
+
+def resolve_tables(tables: dict[str, Any], assignments: Iterable[str] = ()) -> Config:
+    """Returns the whole configuration of these tables, with assignments and defaults applied; changes `tables`."""
+    assignments = list(assignments)
+    chosen = [_choice(tables, *choice) for choice in _CHOICES]
     for assignment in assignments:
         set_key(tables, assignment)
+    for choice, before in zip(_CHOICES, chosen, strict=True):
+        if _choice(tables, *choice) != before:
+            _drop_settings(tables[choice[0]], choice[0], assignments)
     config = from_tables(tables)
     aggregation.aggregation(config.aggregation, config.sampling.scheme)  # these refuse what they do not know
     server.server_optimiser(config.server)
@@ -130,8 +145,22 @@ def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     )
 
 
+def _choice(tables: Mapping[str, Any], table: str, key: str) -> Any:
+    """Returns the rule or optimiser that tables name."""
+    usual, given = getattr(getattr(Config(), table), key), tables.get(table, {})
+    return given.get(key, usual) if isinstance(given, Mapping) else usual
+
+
+def _drop_settings(table: dict[str, Any], name: str, assignments: Iterable[str]) -> None:
+    """Removes the settings of a rule (or optimiser) that assignments have replaced by another; theirs stay."""
+    typed = plugins.typed_keys(getattr(Config(), name))
+    given = {tuple(assignment.partition("=")[0].strip().split(".")[:2]) for assignment in assignments}
+    for key in [k for k in table if k not in typed and (name, k) not in given]:
+        del table[key]
+
+
 def from_anywhere(config: Config) -> Config:
-    """The configuration with its files by their full paths, so that a run can be read from any folder."""
+    """Returns the configuration with full paths to its files, so that a run can be read from any folder."""
     corpus, inventory, words = (
         given
         if given in ("", "typists") or not user_path(given).exists()
@@ -143,9 +172,9 @@ def from_anywhere(config: Config) -> Config:
 
 
 def from_tables(tables: Mapping[str, Any]) -> Config:
-    """A configuration from nested tables, checked key by key and then as a whole.
+    """Returns a configuration from nested tables, checked key by key and then as a whole.
 
-    Whether there are such a rule and optimiser is not asked: what a run has learned can be read without them.
+    The rule and the optimiser, and so their settings, are not looked up: a finished run is read without them.
     """
     named = tables.get("model")
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
@@ -161,16 +190,13 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
 
 
 def _refuse_what_does_nothing(config: Config) -> None:
-    """A key that was set and that nothing would read is a mistake, not a wish."""
+    """Refuses a key that was set and that nothing would read."""
     if config.text.pieces and not config.text.inventory:
         raise TacitError(
             f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"
         )
-    step, rule, scheme = config.server, config.aggregation.rule, config.sampling.scheme
     dealt, usual = config.partition, Config()
     by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
-    moments = ("adam", "yogi")
-    ours = step.optimiser in OPTIMISERS  # one's own may read any key
     idle = {
         "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
         "partition.clients": (
@@ -192,39 +218,6 @@ def _refuse_what_does_nothing(config: Config) -> None:
         "partition.sigma": (
             dealt.sigma != usual.partition.sigma and dealt.kind != "quantity",
             "partition.kind = 'quantity'",
-        ),
-        "server.momentum": (
-            step.momentum > 0 and ours and step.optimiser != "sgd",
-            "server.optimiser = 'sgd'",
-        ),
-        "server.nesterov": (step.nesterov and ours and not step.momentum, "server.momentum above 0"),
-        "server.beta1": (
-            step.beta1 != usual.server.beta1 and ours and step.optimiser not in moments,
-            "adam or yogi",
-        ),
-        "server.beta2": (
-            step.beta2 != usual.server.beta2 and ours and step.optimiser not in moments,
-            "adam or yogi",
-        ),
-        "server.tau": (
-            step.tau != usual.server.tau and step.optimiser == "sgd",
-            "an adaptive server.optimiser",
-        ),
-        "aggregation.uniform": (
-            config.aggregation.uniform and (scheme != "uniform" or rule in ("attentive", "attentive-loss")),
-            "aggregation.rule = 'mean' and sampling.scheme = 'uniform'",
-        ),
-        "aggregation.bound": (
-            config.aggregation.bound > 0 and rule in ("mean", "attentive-loss"),
-            "aggregation.rule = 'attentive'",
-        ),
-        "aggregation.distance": (
-            config.aggregation.distance != usual.aggregation.distance and rule in ("mean", "attentive-loss"),
-            "aggregation.rule = 'attentive'",
-        ),
-        "aggregation.form": (
-            config.aggregation.form != usual.aggregation.form and rule in ("mean", "attentive"),
-            "aggregation.rule = 'attentive-loss'",
         ),
     }
     for key, (useless, needs) in idle.items():

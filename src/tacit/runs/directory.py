@@ -1,4 +1,4 @@
-"""The files of a run: what may be written where, what a run goes on from, and a finished one read back."""
+"""The files of a run directory: what may be written where, and what a run resumes from. `run.py` reads a run back."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import jax.numpy as jnp
 from tacit.base import settings
 from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, holds_nothing, read_lines, write_atomic
-from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
 from tacit.runs.checkpoints import load_tree, save_tree
 from tacit.runs.config import Config, TrainingConfig, from_tables
+from tacit.runs.format import dump, without_format
 from tacit.text import pieces, vocabulary
 from tacit.text.pieces import Spelling
 from tacit.text.vocabulary import Vocabulary
@@ -26,97 +26,73 @@ from tacit.text.vocabulary import Vocabulary
 LOGS = METRICS, TIMINGS = "metrics.jsonl", "timings.jsonl"
 BEST, LAST = "checkpoints/best.safetensors", "checkpoints/last.safetensors"
 WORDS = "vocabulary.txt"
-
-
-class Run(NamedTuple):
-    """A finished (or at least begun) run, read back."""
-
-    path: Path
-    config: Config
-    vocabulary: Vocabulary
-    model: LanguageModel
-    params: Params
-    spelling: Spelling | None = None  # of a piece model
-
-    @property
-    def encoder(self) -> Vocabulary | Spelling:
-        """What makes text into the model's ids."""
-        return self.spelling or self.vocabulary
+_PLUGINS = {"aggregation": "aggregation rule", "server": "server optimiser"}
 
 
 class Best(NamedTuple):
-    """The best round so far, by what the configuration chooses."""
+    """The best round so far, by the measure that the configuration names."""
 
     round: int
     value: float
 
 
-def load(path: Path) -> Run:
-    """A run with its best model."""
-    config = read_config(path)
-    encoder = read_words(config, path)
-    spelling = encoder if isinstance(encoder, Spelling) else None
-    words = encoder.pieces.vocabulary if isinstance(encoder, Spelling) else encoder
-    model = language_model(config.model, len(words))
-    params = read_best(path, jax.eval_shape(model.init, jax.random.key(0)))
-    return Run(path, config, words, model, jax.tree.map(jnp.asarray, params), spelling)
-
-
 def read_config(path: Path) -> Config:
-    """The configuration that a run directory holds."""
+    """Reads and checks the configuration of a run directory."""
     file = path / "config.toml"
     if not path.is_dir() or not file.is_file():
         raise TacitError(
             f"{path} is not a run directory (it has no config.toml); make one with `tacit train`"
         )
     try:
-        return from_tables(tomllib.loads(file.read_text("utf-8")))
-    except TacitError as error:
-        raise TacitError(f"{file}: {error}") from None
+        tables = tomllib.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise TacitError(f"{file}: not valid TOML: {error}") from None
+    tables = without_format(tables, file, required=True)
+    try:
+        return from_tables(tables)
+    except TacitError as error:
+        raise TacitError(f"{file}: {error}") from None
 
 
 def check(config: Config, out: Path, resume: bool) -> None:
-    """The directory must be new, empty, or hold the same run; nothing is written yet."""
+    """Refuses a directory that is not new, not empty and not the same run. Writes nothing."""
     if (out / "config.toml").is_file():
         if not resume:
-            raise TacitError(f"{out} already holds a run; go on with --resume, or choose another --out")
+            raise TacitError(f"{out} already holds a run; resume it with --resume, or choose another --out")
         _same(read_config(out), config, out)
         return
     if not holds_nothing(out):
-        raise TacitError(f"{out} exists and is no run directory; choose another --out")
+        raise TacitError(f"{out} exists and is not a run directory; choose another --out")
 
 
 def as_begun(config: Config, out: Path) -> Config:
-    """The configuration with the mark of the text that a run in this directory was begun with."""
+    """Returns the configuration with the fingerprint of the text that the run in this directory began with."""
     if not (out / "config.toml").is_file():
         return config
-    return marked(config, read_config(out).text.fingerprint)
+    return with_fingerprint(config, read_config(out).text.fingerprint)
 
 
-def marked(config: Config, fingerprint: str) -> Config:
-    """The configuration with the mark of its text."""
+def with_fingerprint(config: Config, fingerprint: str) -> Config:
+    """Returns the configuration with a fingerprint of its text."""
     return dataclasses.replace(config, text=dataclasses.replace(config.text, fingerprint=fingerprint))
 
 
 def _same(stored: Config, config: Config, out: Path) -> None:
-    """Refuse to go on with other settings; only a longer run may be made of it, that is as if long from the start."""
-    for part, a in dataclasses.asdict(stored).items():
-        b = dataclasses.asdict(config)[part]
-        pairs = [(f"{part}.{k}", a[k], b[k]) for k in a] if isinstance(a, dict) else [(part, a, b)]
+    """Refuses to resume with other settings, but for more rounds where that gives the same bytes as one long run."""
+    begun, now = settings.tables(stored), settings.tables(config)
+    for part, a in begun.items():
+        b = now[part]
+        pairs = (
+            [(f"{part}.{k}", a.get(k), b.get(k)) for k in a | b] if isinstance(a, dict) else [(part, a, b)]
+        )
         for key, was, wanted in pairs:
             longer = key == "training.rounds" and wanted > was
             if was == wanted:
                 continue
-            if key.endswith(".own"):  # one line about one of them
-                old, new = dict(was), dict(wanted)
-                name = next(k for k in (*old, *new) if old.get(k) != new.get(k))
-                key, was, wanted = f"{key}.{name}", old.get(name), new.get(name)
-            if key.endswith(".code"):
+            if key in ("aggregation.code", "server.code") and was and wanted:
                 raise TacitError(
-                    f"{out}: the file of the {part} part of your own has changed since the run was begun; "
-                    "restore it or choose another --out"
+                    f"{out}: the code of your custom {_PLUGINS[part]} has changed since the run began; restore it or "
+                    "choose another --out"
                 )
             if not longer and key != "text.fingerprint":
                 raise TacitError(
@@ -138,7 +114,7 @@ def _same(stored: Config, config: Config, out: Path) -> None:
 
 
 def place(out: Path) -> None:
-    """Make the directory."""
+    """Makes the directory."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -146,22 +122,22 @@ def place(out: Path) -> None:
 
 
 def make(config: Config, out: Path) -> None:
-    """Begin or go on in the directory, config.toml before all else: with it, whatever follows can be resumed."""
-    file, text = out / "config.toml", settings.dump(config)
+    """Writes config.toml, first of all files: with it, whatever follows can be resumed."""
+    file, text = out / "config.toml", dump(config)
     try:
-        if not file.is_file() or file.read_text("utf-8") != text:  # new, or to be made longer
-            for outcome in ("summary.json", "report.html"):  # of the shorter run: this one has not ended
+        if not file.is_file() or file.read_text("utf-8") != text:  # a new run, or more rounds
+            for outcome in ("summary.json", "report.html"):  # of the shorter run; this one has not finished
                 (out / outcome).unlink(missing_ok=True)
             write_atomic(file, text)
         (out / "checkpoints").mkdir(exist_ok=True)
-        for left in (*out.glob(".*.part"), *out.glob("checkpoints/.*.part")):  # by a process that was killed
+        for left in (*out.glob(".*.part"), *out.glob("checkpoints/.*.part")):  # left by a killed process
             left.unlink()
     except OSError as error:
         raise cannot_write(out / "checkpoints", error) from None
 
 
 def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
-    """What a run directory holds to make text into ids."""
+    """Reads what turns text into ids."""
     words = vocabulary.load(path / WORDS)
     if not config.text.pieces:
         return words
@@ -172,12 +148,12 @@ def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
 
 
 def has_words(path: Path) -> bool:
-    """Whether a run has got as far as its words."""
+    """Whether a run has written its vocabulary."""
     return (path / WORDS).is_file()
 
 
 def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> None:
-    """Store the words of a run; vocabulary.txt is the last: with it, all of them are there."""
+    """Writes the vocabulary of a run; vocabulary.txt comes last, so where it is, all files are."""
     if spelling:
         write_atomic(path / "pieces.model", spelling.pieces.proto)
         spelling.words.save(path / "words.txt")
@@ -185,7 +161,7 @@ def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> Non
 
 
 def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
-    """The model of the best round; where it is known, the file must be of one of `rounds`."""
+    """Reads the model of the best round; with `rounds`, the checkpoint must be of one of them."""
     tree, facts = _checkpoint(path, BEST, like)
     if rounds and int(facts.get("round", 0)) not in rounds:
         raise TacitError(
@@ -196,25 +172,25 @@ def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
 
 
 def _checkpoint(path: Path, name: str, like: Any) -> tuple[Any, dict[str, str]]:
-    """A checkpoint with its facts; it must be of the words that lie beside it, whose ids it was trained with.
+    """Reads a checkpoint and the facts of its header; it must belong to the vocabulary.txt beside it.
 
-    One that was written before checkpoints said their words is taken as it is.
+    A checkpoint that does not name its vocabulary is not checked.
     """
     tree, facts = load_tree(path / name, like)
-    if "words" in facts and facts["words"] != _mark(path):
+    if "words" in facts and facts["words"] != _words_hash(path):
         raise TacitError(
             f"{path / WORDS}: these are not the words that {name} was trained with; restore it, or train again"
         )
     return tree, facts
 
 
-def _mark(path: Path) -> str:
-    """Which words a run has."""
+def _words_hash(path: Path) -> str:
+    """Short hash of the vocabulary of a run."""
     return hashlib.sha256((path / WORDS).read_bytes()).hexdigest()[:16]
 
 
 def digest(path: Path) -> str:
-    """Which network a run has: what is made of it keeps this, and is known by it."""
+    """Hash of the best checkpoint, by which a distilled or personal model knows its network."""
     try:
         return hashlib.sha256((path / BEST).read_bytes()).hexdigest()
     except OSError as error:
@@ -222,15 +198,15 @@ def digest(path: Path) -> str:
 
 
 def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None:
-    """A checkpoint, after so many rounds."""
-    facts = {"round": str(done), "words": _mark(path)}
+    """Writes a checkpoint after `done` rounds."""
+    facts = {"round": str(done), "words": _words_hash(path)}
     if best:
         facts |= {"best_round": str(best.round), "best_value": repr(best.value)}
     save_tree(path / name, tree, facts)
 
 
 def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int, Best | None]:
-    """The last checkpoint, or `state` if there is none; rounds made, and the best. Logs are cut back to it."""
+    """Reads the last checkpoint (`state` if there is none), its round and the best round; cuts the logs back to it."""
     done, best, rounds = 0, None, training.rounds
     if (out / LAST).exists():
         state, facts = _checkpoint(out, LAST, state)
@@ -238,11 +214,11 @@ def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int
         done = int(facts["round"])
         if "best_round" in facts:
             best = Best(int(facts["best_round"]), float(facts["best_value"]))
-            # before rounds are made in vain; a run that was killed may have had a better round since the checkpoint
+            # checked before training; a killed run may have had a better round since this checkpoint
             read_best(out, state.params, range(best.round, rounds + 1))
     elif (out / "summary.json").is_file() or len(read_lines(out / METRICS)) > training.checkpoint_every:
         raise TacitError(
-            f"{out / LAST} is gone, and rounds were made; restore it, or choose another --out and train again"
+            f"{out / LAST} is missing, although rounds were made; restore it, or choose another --out and train again"
         )
     if done > rounds:
         raise TacitError(f"{out} has made {done} rounds already, more than training.rounds = {rounds}")

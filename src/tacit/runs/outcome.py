@@ -1,4 +1,4 @@
-"""What came of a run: its best round on validation, measured on text that nobody learned from."""
+"""The summary of a run: its best round on validation, scored on held-out text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacit.text.prepare import Prepared
 def summarise(
     config: Config, out: Path, model: LanguageModel, score: Scorer, ready: Prepared, best: Best
 ) -> dict[str, Any]:
-    """The figures of the best round, written to summary.json."""
+    """Scores the best round, writes the figures to summary.json and returns them."""
     shapes = jax.eval_shape(model.init, jax.random.key(0))
     params = jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), shapes)
     if hosts.first():
@@ -29,7 +29,7 @@ def summarise(
     params = hosts.from_first(params)
     count, federated = count_parameters(shapes), config.training.mode == "federated"
     noise = config.aggregation.noise if federated else 0.0
-    found = {
+    figures = {
         "name": config.name,
         "best_round": best.round,
         "chosen_by": f"valid_{config.training.best}",
@@ -46,7 +46,7 @@ def summarise(
     }
     with np.errstate(over="ignore", invalid="ignore"):  # of a model that has nearly diverged
         for part, text in (("valid", ready.valid), ("test", ready.test), ("seen", ready.seen)):
-            found[part] = None if text is None else summary(score(params, text), text, ready.spelling)
+            figures[part] = None if text is None else summary(score(params, text), text, ready.spelling)
     if hosts.first():
-        write_atomic(out / "summary.json", to_json(found) + "\n")
-    return found
+        write_atomic(out / "summary.json", to_json(figures) + "\n")
+    return figures

@@ -1,4 +1,7 @@
-"""Plots as inline SVG: they open without network, scale, and can be read in the page's source."""
+"""Plots: inline SVG for pages, which opens without network, and the figure that a notebook shows.
+
+Figures are made as objects, never through pyplot: that would change the plots of the notebook that calls.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib import ticker
+from matplotlib import rc_context, ticker
+from matplotlib.figure import Figure
 
 COLOURS = ("#0b6e99", "#c4572a", "#5b8c3a", "#7b5ea7", "#8a6d3b", "#3a7d7c", "#b03a6b", "#555555")
 _STYLE: Any = {
@@ -28,15 +28,23 @@ _STYLE: Any = {
 Curve = tuple[Sequence[float], Sequence[float]]
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows, also where pyplot was never imported."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=100, bbox_inches="tight")
+        return buffer.getvalue()
+
+
 def _plain(name: str) -> str:
-    """A name as it is: a dollar sign in it is no formula."""
+    """Escapes dollar signs, which matplotlib would read as a formula."""
     return name.replace("$", r"\$")
 
 
 def _svg(figure: Any) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    plt.close(figure)
     return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)
 
 
@@ -48,41 +56,72 @@ def curves(
     xlabel: str = "round",
     percent: bool = False,
 ) -> str:
-    """Lines over rounds, with dashed levels for what has no rounds (an n-gram)."""
-    with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(5.2, 3.1))
+    """Draws lines over rounds, with dashed levels for what has no rounds (an n-gram), as SVG."""
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(5.2, 3.1))
+        axes = figure.subplots()
         for colour, (name, (x, y)) in zip(COLOURS * 4, lines.items(), strict=False):
-            axes.plot(
-                x,
-                y,
-                color=colour,
-                label=_plain(name),
-                linewidth=1.6,
-                marker="o" if len(x) < 3 else None,
-                markersize=3,
-            )
+            _line(axes, x, y, colour, name)
         others = (COLOURS * 4)[len(lines) :]  # a name has the colour that it has among bars
         for colour, (name, value) in zip(others, (levels or {}).items(), strict=False):
             axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=_plain(name))
-        if log:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-            axes.yaxis.set_minor_formatter(ticker.NullFormatter())
-        if percent:
-            axes.yaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel(ylabel)
+        _scale(axes, ylabel, log, percent, xlabel)
         if len(lines) + len(levels or {}) > 1:
             axes.legend()
         return _svg(figure)
 
 
+def learning_curves(metrics: Mapping[str, Sequence[Any]], title: str) -> Figure:
+    """Plots validation perplexity and recall over rounds, from the columns of a run's metrics.
+
+    >>> metrics = {"round": [1, 2], "valid_perplexity": [90.0, 80.0], "valid_top1": [0.1, None]}
+    >>> [axes.get_ylabel() for axes in learning_curves(metrics, "a run").axes]
+    ['validation perplexity', 'validation recall']
+    """
+    with rc_context(_STYLE):
+        figure = NotebookFigure(figsize=(9.2, 3.1), layout="constrained")
+        figure.suptitle(_plain(title))
+        left, right = figure.subplots(1, 2)
+        _line(left, *_measured(metrics, "valid_perplexity"), COLOURS[0], "perplexity")
+        _scale(left, "validation perplexity", log=True)
+        _line(right, *_measured(metrics, "valid_top1"), COLOURS[0], "top-1")
+        _line(right, *_measured(metrics, "valid_top3"), COLOURS[1], "top-3")
+        _scale(right, "validation recall")
+        right.yaxis.set_major_formatter(ticker.PercentFormatter(1.0))
+        right.legend()
+        return figure
+
+
+def _measured(metrics: Mapping[str, Sequence[Any]], key: str) -> Curve:
+    """The rounds in which something was measured, and its values."""
+    values = metrics.get(key, [])
+    points = [(x, y) for x, y in zip(metrics["round"], values, strict=False) if y is not None]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _line(axes: Any, x: Sequence[float], y: Sequence[float], colour: str, name: str) -> None:
+    marker = "o" if len(x) < 3 else None  # a short line is hard to see
+    axes.plot(x, y, color=colour, label=_plain(name), linewidth=1.6, marker=marker, markersize=3)
+
+
+def _scale(axes: Any, ylabel: str, log: bool = False, percent: bool = False, xlabel: str = "round") -> None:
+    if log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+    if percent:
+        axes.yaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+
+
 def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | None = None) -> str:
-    """One bar for each name, from top to bottom, with error bars where given."""
-    with plt.rc_context(_STYLE):
+    """Draws one bar per name, from top to bottom, with error bars where given, as SVG."""
+    with rc_context(_STYLE):
         names = list(values)
-        figure, axes = plt.subplots(figsize=(5.2, 0.8 + 0.4 * len(names)))
+        figure = Figure(figsize=(5.2, 0.8 + 0.4 * len(names)))
+        axes = figure.subplots()
         axes.barh(
             [_plain(n) for n in names],
             [values[n] for n in names],
@@ -101,9 +140,10 @@ def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | 
 def clusters(
     groups: Sequence[str], series: Mapping[str, Sequence[float | None]], xlabel: str, ylabel: str
 ) -> str:
-    """Bars side by side: one cluster for each group, one colour for each series."""
-    with plt.rc_context(_STYLE):
-        figure, axes = plt.subplots(figsize=(5.2, 3.1))
+    """Draws bars side by side, one cluster per group and one colour per series, as SVG."""
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(5.2, 3.1))
+        axes = figure.subplots()
         width = 0.8 / max(1, len(series))
         for i, (colour, (name, values)) in enumerate(zip(COLOURS, series.items(), strict=False)):
             x = [k + (i - (len(series) - 1) / 2) * width for k in range(len(groups))]

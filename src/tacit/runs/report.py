@@ -1,23 +1,25 @@
 """report.html: a run (and what it is compared with) on one page that opens without network.
 
-Everything on the page comes from the run directories' own files; nothing is typed in.
+Everything on the page comes from the files of the run directories.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.base import settings
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines, write_atomic
-from tacit.runs import plots, read_config
+from tacit.runs import plots
 from tacit.runs.config import Config
+
+if TYPE_CHECKING:
+    from tacit.runs.run import Run
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -55,34 +57,26 @@ class Page:
     suggestions: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]] = field(default_factory=dict)
     data: Sequence[tuple[str, str]] = ()
     facts: Sequence[tuple[str, str]] = ()
-    sections: Sequence[str] = ()  # HTML of other rooms
+    sections: Sequence[str] = ()  # more HTML
 
 
-def entry_of(path: Path, name: str | None = None) -> Entry:
-    """A run directory as an entry: its curve from metrics.jsonl, its figures from summary.json."""
-    config = read_config(path)
-    file = path / "summary.json"
-    if not file.is_file():
-        raise TacitError(
-            f"{path}: the run has not ended (no summary.json); go on with `tacit train … --resume`"
-        )
+def entry_of(run: Run, name: str | None = None) -> Entry:
+    """Reads a run as an entry: its curve from metrics.jsonl, its figures from summary.json."""
+    summary = run.summary
     try:
-        summary = json.loads(file.read_text("utf-8"))
-        entry = Entry(
-            name or config.name,
-            summary["test"],
-            summary["seen"],
-            read_lines(path / "metrics.jsonl"),
-        )
+        lines = read_lines(run.path / "metrics.jsonl")
+        entry = Entry(name or run.config.name, summary["test"], summary["seen"], lines)
         for part in ("test", "seen"):  # are the figures there?
             comparison([entry], part)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise TacitError(f"{file}: not a summary written by Tacit ({error!r}); train the run again") from None
+        raise TacitError(
+            f"{run.path / 'summary.json'}: not a summary written by Tacit ({error!r}); train the run again"
+        ) from None
     return entry
 
 
 def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]:
-    """Rows of the comparison table, the header first."""
+    """Returns the rows of the comparison table, the header first."""
     header = ["model", "perplexity", "top-1 recall", "top-3 recall", "log-lik. / sentence"]
     rows = [header]
     for entry in entries:
@@ -94,14 +88,14 @@ def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]
 
 
 def _cell(figures: Mapping[str, Any], key: str, shape: str) -> str:
-    """A figure, and half of its interval where there is one (NaN for one person, null in a file)."""
+    """A figure, with the half-width of its interval where there is one (NaN for one person, null in a file)."""
     half = figures.get("ci95", {}).get(key)
     around = f" ± {format(half, shape)}" if half and not math.isnan(half) else ""
     return format(figures[key], shape) + around
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of plain text as an HTML table, the header first."""
+    """Makes an HTML table of rows of plain text, the header first."""
     head, *body = [[html.escape(cell) for cell in row] for row in rows]
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in body]
     return (
@@ -119,7 +113,7 @@ def _curve(entry: Entry, key: str) -> plots.Curve:
 
 
 def figures(entries: Sequence[Entry]) -> list[str]:
-    """The plots: validation over rounds and test recall, as SVG."""
+    """Makes the plots of a page as SVG: validation over rounds, and test recall."""
     moving = [e for e in entries if e.curve]
     still = [e for e in entries if not e.curve]
     shown = [
@@ -143,7 +137,7 @@ def figures(entries: Sequence[Entry]) -> list[str]:
 
 
 def render(page: Page) -> str:
-    """The page as HTML."""
+    """Makes the HTML of a page."""
     people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a test split has one voice only
     out = [
         f"<h1>{html.escape(page.title)}</h1><p class=lead>{html.escape(page.lead)}</p>",
@@ -184,7 +178,7 @@ def render(page: Page) -> str:
 
 
 def document(title: str, body: Sequence[str]) -> str:
-    """A whole page of these pieces of HTML, in the style of all reports."""
+    """Puts pieces of HTML into one page, in the style of all reports."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -215,7 +209,7 @@ def _suggestions(examples: Mapping[str, Mapping[str, Sequence[tuple[str, float]]
 
 
 def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str]]:
-    """What a run was, for people."""
+    """Returns the facts about a run, as label and value."""
     sent = summary["bytes_per_client_and_round"]
     rows = [
         ("parameters", f"{summary['parameters']:,}"),
@@ -236,12 +230,21 @@ def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str
     return rows
 
 
+def write_report(run: Run) -> Path:
+    """Writes the report.html of a finished run and returns its path."""
+    config, entry = run.config, entry_of(run)
+    lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
+    facts = run_facts(run.summary, seconds_of(run.path))
+    page = Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
+    return write(run.path / "report.html", page)
+
+
 def write(path: Path, page: Page) -> Path:
-    """Write the page, whole or not at all."""
+    """Writes the page and returns its path."""
     write_atomic(path, render(page))
     return path
 
 
 def seconds_of(path: Path) -> float:
-    """How long the rounds of a run took together."""
+    """Returns how many seconds the rounds of a run took together."""
     return sum(line["seconds"] for line in read_lines(path / "timings.jsonl"))

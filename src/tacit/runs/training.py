@@ -1,7 +1,7 @@
-"""Carrying out a run: rounds, what is measured after them, and what is kept.
+"""Trains a run: makes the rounds, evaluates after them, and writes the run directory.
 
-Where several processes train together (`federated.hosts`), all come this way, but only the first knows the directory:
-it reads, tells the others what it read, and writes.
+Where several processes train together (`federated.hosts`), all of them run this code, but only the first uses the
+directory: it reads, sends the others what it read, and writes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,35 +21,30 @@ from tacit import __version__
 from tacit.base import settings
 from tacit.base.errors import Diverged, TacitError
 from tacit.base.files import append_line, held
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import stream, uniform
 from tacit.federated import hosts
 from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, scorer
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, Trainer, text_federation
+from tacit.federated.rounds import Algorithm, Trainer
+from tacit.federated.text_cohorts import text_federation
 from tacit.models import LanguageModel, count_parameters, language_model
 from tacit.runs import directory, outcome
+from tacit.runs.callbacks import Callback
 from tacit.runs.config import Config
+from tacit.runs.data import prepare
 from tacit.runs.directory import Best
 from tacit.scoring.scores import overall, per_piece
 from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, prepare
+from tacit.text.prepare import Prepared
 
 _VALIDATE = stream("validation sentences")
 _MEASURED = ("perplexity", "top1", "top3", "oov", "sll", "sll_without_oov")  # after each round
 
 
-class Watcher(NamedTuple):
-    """Whoever wants to follow a run: called with each round's record."""
-
-    begin: Callable[[Config, int, int], None] = lambda config, done, parameters: None
-    round: Callable[[dict[str, Any]], None] = lambda record: None
-    end: Callable[[], None] = lambda: None
-
-
 class _Begun(NamedTuple):
-    """What the rounds of a run need, all of it known to be good."""
+    """What the rounds of a run need, all of it checked."""
 
     config: Config
     out: Path
@@ -57,7 +52,7 @@ class _Begun(NamedTuple):
     trainer: Trainer
     score: Scorer
     state: Any
-    done: int  # rounds made before
+    done: int  # rounds made before this process
     best: Best | None
 
 
@@ -66,10 +61,10 @@ def train(
     out: Path,
     resume: bool = False,
     data: Path | None = None,
-    watchers: tuple[Watcher, ...] = (),
-    watch: Watch = nobody,
+    callbacks: Sequence[Callback] = (),
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Carry out a run in the directory `out`; returns its summary."""
+    """Trains a configuration in the directory `out` and returns the summary of the run."""
     with contextlib.ExitStack() as stack:
         there = out.is_dir()
         if hosts.first():
@@ -78,35 +73,35 @@ def train(
             directory.check(config, out, resume)
             config = directory.as_begun(config, out)
         else:
-            watchers, watch = (), nobody  # there is one run to be watched
+            callbacks, progress = (), no_progress  # the first process reports for all
         words = directory.read_words(config, out) if hosts.first() and directory.has_words(out) else None
-        ready = prepare(config.text, config.partition, config.typists, config.seed, words, data, watch)
+        ready = prepare(config, words, data, progress)
         hosts.agree(_identity(config, ready))
         model = language_model(config.model, len(ready.vocabulary))
         trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
         begun = _Begun(config, out, ready, trainer, score, *_restore(config, out, trainer))
-        if hosts.first():  # only now that nothing is wrong with what was given
+        if hosts.first():  # nothing is written before everything has been checked
             if not there:
                 directory.place(out)
                 stack.enter_context(held(out))
-                # another process may have been quicker, whose run is not ours
+                # another process may have made a run here in the meantime
                 directory.check(config, out, False)
-            directory.make(directory.marked(config, ready.fingerprint), out)
+            directory.make(directory.with_fingerprint(config, ready.fingerprint), out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)
         try:
-            for watcher in watchers:
-                watcher.begin(config, begun.done, count_parameters(begun.state.params))
-            best = _rounds(begun, watchers)
-        finally:  # also when a round failed: a terminal must be left in order
-            for watcher in watchers:
-                watcher.end()
+            for callback in callbacks:
+                callback.begin(config, begun.done, count_parameters(begun.state.params))
+            best = _rounds(begun, callbacks)
+        finally:  # also when a round failed: a progress bar must be closed
+            for callback in callbacks:
+                callback.end()
         assert best is not None  # the last round is always evaluated
         return outcome.summarise(config, out, model, score, ready, best)
 
 
-def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
-    """The rounds that are left; returns which was best."""
+def _rounds(run: _Begun, callbacks: Sequence[Callback]) -> Best | None:
+    """Makes the remaining rounds and returns the best one."""
     config, out, state, best = run.config.training, run.out, run.state, run.best
     valid = sample(run.ready.valid, config.evaluate_sentences, run.config.seed)
     started = time.perf_counter()
@@ -115,7 +110,7 @@ def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
         record: dict[str, Any] = {"round": done, **{k: v for k, v in facts.items() if math.isfinite(v)}}
         better = False
         if done % config.evaluate_every == 0 or done == config.rounds:
-            with np.errstate(over="ignore"):  # a diverged model: told below
+            with np.errstate(over="ignore"):  # a diverged model is reported below
                 scores = run.score(state.params, valid)
                 measured, extra = overall(scores), per_piece(scores, valid, run.ready.spelling)
             record |= {f"valid_{k}": measured[k] for k in _MEASURED}
@@ -142,13 +137,13 @@ def _rounds(run: _Begun, watchers: tuple[Watcher, ...]) -> Best | None:
         started = now
         if done % config.checkpoint_every == 0 or done == config.rounds:
             directory.save(out, directory.LAST, state, done, best)
-        for watcher in watchers:
-            watcher.round(record)
+        for callback in callbacks:
+            callback.round(record)
     return best
 
 
 def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
-    """What the processes of a job must have in common; the corpus may lie elsewhere on each host."""
+    """What the processes of a job must share; the path of the corpus may differ between hosts."""
     text = dataclasses.replace(config.text, corpus="", inventory="", words="", fingerprint=ready.fingerprint)
     parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
     return {
@@ -160,7 +155,7 @@ def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
 
 
 def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Best | None]:
-    """The state to go on from, the last checkpoint or the beginning, as the first process found it."""
+    """The state to resume from, as the first process reads it: the last checkpoint, or a new model."""
     state = trainer.init(jax.random.key(config.seed))
     done, best = 0, None
     if hosts.first():
@@ -171,7 +166,7 @@ def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Bes
 
 
 def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Trainer:
-    """The trainer that a configuration describes."""
+    """Makes the trainer of a configuration."""
     loss = next_word_loss(model)
     training = config.training
     if training.mode == "central":
@@ -192,7 +187,7 @@ def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Train
 
 
 def sample(text: Packed, sentences: int, seed: int) -> Packed:
-    """At most so many sentences of a text, drawn by chance, with their people."""
+    """Draws at most `sentences` sentences of a text at random, and keeps who typed them."""
     total = len(text.offsets) - 1
     if total <= sentences:
         return text

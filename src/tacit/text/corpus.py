@@ -38,7 +38,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from tacit.base.errors import TacitError, nearest
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.text.flat import cells, ends
 from tacit.text.lines import Block, blocks, first_line
 from tacit.text.parallel import cores, in_order
@@ -167,7 +167,7 @@ def fingerprint(corpus: Corpus | SplitCorpus) -> str:
     return digest.hexdigest()[:16]
 
 
-def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus | SplitCorpus:
+def read(path: Path, protocol: str = "plain", progress: Progress = no_progress) -> Corpus | SplitCorpus:
     """Reads a corpus: a `SplitCorpus` from a directory, a `Corpus` from a file.
 
     >>> read(Path("nowhere.txt"))
@@ -181,7 +181,7 @@ def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus |
     if path.is_dir():
         files = _split_files(path)
         parts = (
-            _read_text(files[s], f"{path.name}/{s}", protocol, True, watch)
+            _read_text(files[s], f"{path.name}/{s}", protocol, True, progress)
             for s in ("train", "valid", "test")
         )
         return SplitCorpus(*parts)
@@ -192,9 +192,9 @@ def read(path: Path, protocol: str = "plain", watch: Watch = nobody) -> Corpus |
             raise TacitError(
                 f"{path}: the {protocol} protocol is for plain text; leave text.protocol at 'plain'"
             )
-        return _read(path, name, json_records, '; give lines like {"user": "ana", "text": "hello"}', watch)
+        return _read(path, name, json_records, '; give lines like {"user": "ana", "text": "hello"}', progress)
     _refuse_people(path)
-    return _read_text(path, name, protocol, kind == ".tokens", watch)
+    return _read_text(path, name, protocol, kind == ".tokens", progress)
 
 
 def _refuse_people(path: Path) -> None:
@@ -226,11 +226,11 @@ def from_messages(name: str, messages: dict[str, list[str]], pretokenized: bool 
     return _collect(Path(name), name, [from_texts(messages)], pretokenized)
 
 
-def _read_text(path: Path, name: str, protocol: str, pretokenized: bool, watch: Watch) -> Corpus:
+def _read_text(path: Path, name: str, protocol: str, pretokenized: bool, progress: Progress) -> Corpus:
     last_column, fedatt = _kind(path) == ".tsv", protocol == "fedatt"
     work = partial(text_records, last_column=last_column, fedatt=fedatt)
     advice = ", only blank lines; give a file with one sentence a line"
-    return _read(path, name, work, advice, watch, pretokenized or fedatt)
+    return _read(path, name, work, advice, progress, pretokenized or fedatt)
 
 
 def _read(
@@ -238,11 +238,11 @@ def _read(
     name: str,
     work: Callable[[Block], Records],
     advice: str,
-    watch: Watch,
+    progress: Progress,
     pretokenized: bool = False,
 ) -> Corpus:
     helpers = cores() if path.stat().st_size > _LARGE else 1
-    corpus = _collect(path, name, in_order(work, blocks(path, watch), helpers), pretokenized)
+    corpus = _collect(path, name, in_order(work, blocks(path, progress), helpers), pretokenized)
     if not len(corpus.starts):
         raise TacitError(f"{path}: there is no text in it{advice}")
     return corpus

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.text.corpus import Corpus
 from tacit.text.flat import cells, ends, parts
 from tacit.text.packed import Packed
@@ -76,7 +76,11 @@ def splitter(lower: bool, pretokenized: bool) -> Callable[[str], list[str]]:
 
 
 def numbered(
-    population: Population, people: np.ndarray, sizes: np.ndarray, lower: bool, watch: Watch = nobody
+    population: Population,
+    people: np.ndarray,
+    sizes: np.ndarray,
+    lower: bool,
+    progress: Progress = no_progress,
 ) -> Numbered:
     """Splits and numbers the messages of these people, in this order; `sizes` [people] is their number of messages.
 
@@ -101,7 +105,7 @@ def numbered(
         lengths.append(portion.lengths)
         about.append(topics.of(portion.topics)[portion.about])
         done += len(portion.lengths)
-        watch("splitting into words", done / max(1, total))
+        progress("splitting into words", done / max(1, total))
     return Numbered(
         list(types),
         np.frombuffer(spill.view(), np.int32),
@@ -112,9 +116,9 @@ def numbered(
     )
 
 
-def everybody(population: Population, lower: bool, watch: Watch = nobody) -> Numbered:
+def everybody(population: Population, lower: bool, progress: Progress = no_progress) -> Numbered:
     """Splits and numbers all messages of a population."""
-    return numbered(population, np.arange(len(population)), population.sizes(), lower, watch)
+    return numbered(population, np.arange(len(population)), population.sizes(), lower, progress)
 
 
 def cut(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.base.errors import TacitError
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 
 _BLOCK, _PIECE = 1 << 22, 1 << 18  # bytes in a block of text, and in one read
 
@@ -28,10 +28,10 @@ class Block(NamedTuple):
     raw: bytes
 
 
-def blocks(path: Path, watch: Watch = nobody, size: int = _BLOCK) -> Iterator[Block]:
+def blocks(path: Path, progress: Progress = no_progress, size: int = _BLOCK) -> Iterator[Block]:
     """Yields the blocks of a file; raises a `TacitError` if the file cannot be read or unpacked."""
     line, start, held = 1, 0, bytearray()
-    pieces = _pieces(path, watch)
+    pieces = _pieces(path, progress)
     while True:
         damage: Exception | None = None
         try:
@@ -76,13 +76,13 @@ def first_line(path: Path) -> str:
     return next((line for block in blocks(path, size=1) for _, line in lines(block) if line.strip()), "")
 
 
-def _pieces(path: Path, watch: Watch) -> Iterator[bytes]:
+def _pieces(path: Path, progress: Progress) -> Iterator[bytes]:
     with path.open("rb") as file:
         whole = os.fstat(file.fileno()).st_size
         zipped = path.suffix == ".gz" or file.peek(2)[:2] == b"\x1f\x8b"
         source = gzip.GzipFile(fileobj=file) if zipped else file
         while piece := source.read1(_PIECE):  # read1 also returns what comes before damage
-            watch("reading", file.tell() / max(1, whole))
+            progress("reading", file.tell() / max(1, whole))
             yield piece
 
 

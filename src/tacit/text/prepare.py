@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tacit.base.errors import TacitError
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import generator, stream
 from tacit.base.settings import number
 from tacit.text import catalogue, corpus, held_out, partition, vocabulary
@@ -99,7 +99,7 @@ def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], lis
 
 
 def read_population(
-    config: TextConfig, typists: TypistsConfig, data: Path | None = None, watch: Watch = nobody
+    config: TextConfig, typists: TypistsConfig, data: Path | None = None, progress: Progress = no_progress
 ) -> Population | corpus.SplitCorpus:
     """Reads the corpus that `text.corpus` names: the built-in typists, a known corpus, or a path."""
     if config.corpus == "typists":
@@ -108,7 +108,7 @@ def read_population(
                 "text.protocol = 'fedatt' is for text in files; the built-in typists take 'plain'"
             )
         return Typists(typists)
-    found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, watch)
+    found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, progress)
     aside = catalogue.aside(config.corpus)
     found = found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
     if config.fingerprint and config.fingerprint != corpus.fingerprint(found):
@@ -124,13 +124,13 @@ def whole_corpus(
     typists: TypistsConfig,
     words: Vocabulary | Spelling,
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
 ) -> Packed:
     """Reads and encodes all of a corpus, to evaluate a model on a corpus it was not trained on."""
-    source = read_population(config, typists, data, watch)
+    source = read_population(config, typists, data, progress)
     texts = []
     for part in source if isinstance(source, corpus.SplitCorpus) else [source]:
-        messages = everybody(part, config.case == "lower", watch)
+        messages = everybody(part, config.case == "lower", progress)
         texts.append(packed(messages, of_people(messages, np.arange(len(part)), _scored(config)), words))
     text = texts[0] if len(texts) == 1 else join(texts)
     if len(text.offsets) < 2:
@@ -145,7 +145,7 @@ def prepare(
     seed: int,
     words: Vocabulary | Spelling | None = None,
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
 ) -> Prepared:
     """Reads a corpus, builds the vocabulary unless `words` is given, and packs the text of clients and held-out sets.
 
@@ -154,20 +154,20 @@ def prepare(
     >>> len(ready.vocabulary), len(ready.clients)
     (200, 16)
     """
-    source = read_population(config, typists, data, watch)
+    source = read_population(config, typists, data, progress)
     fingerprint = ""  # the built-in typists need none: the configuration determines their text
     if isinstance(source, corpus.Corpus | corpus.SplitCorpus):
         fingerprint = corpus.fingerprint(source)
     lower = config.case == "lower"
     if isinstance(source, corpus.SplitCorpus):
-        texts = [everybody(part, lower, watch) for part in source]
+        texts = [everybody(part, lower, progress) for part in source]
         parts = [_Part(text, np.arange(len(text.offsets) - 1)) for text in texts]
         ready = _prepare_split(parts, config, split, seed, words)
     elif len(source) == 1:
-        parts = _split_sentences(everybody(source, lower, watch), config, seed)
+        parts = _split_sentences(everybody(source, lower, progress), config, seed)
         ready = _prepare_split(parts, config, split, seed, words)
     else:
-        ready = _prepare_people(source, config, split, seed, words, watch)
+        ready = _prepare_people(source, config, split, seed, words, progress)
     if ready.seen is not None and len(ready.seen.offsets) < 2:  # held_out_text = 0, or one message each
         ready = ready._replace(seen=None)
     return ready._replace(fingerprint=fingerprint)
@@ -215,7 +215,7 @@ def _prepare_people(
     split: PartitionConfig,
     seed: int,
     words: Vocabulary | Spelling | None,
-    watch: Watch,
+    progress: Progress,
 ) -> Prepared:
     sizes, lower = population.sizes(), config.case == "lower"
     train, valid, test = held_out.people(population, config.held_out_users, seed, config.corpus)
@@ -227,7 +227,7 @@ def _prepare_people(
         _refuse_lazy(config, split)
         read = train[: _LAZY_VOCABULARY if words is None and not config.words else 0]
     who = np.concatenate([read, valid, test])
-    text = numbered(population, who, sizes[who], lower, watch)
+    text = numbered(population, who, sizes[who], lower, progress)
     first, count, names = text.owners[: len(read)], kept[read], text.names[: len(read)]
     earlier = cut(text, cells(first, count), count, names, config.max_words)
     if words is None:

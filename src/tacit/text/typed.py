@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.base.errors import TacitError
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.text import held_out
 from tacit.text.corpus import SplitCorpus
 from tacit.text.encode import splitter
@@ -63,7 +63,7 @@ def read(
     people: int = 0,
     messages: int = 0,
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
 ) -> Typed:
     """Reads the held-out part of a run's corpus (by its seed) or all of a corpus (None), limited as in `Typed.limited`.
 
@@ -71,21 +71,21 @@ def read(
     >>> len(few.names), all(map(len, few.messages))
     (1, True)
     """
-    source = read_population(config, typists, data, watch)
+    source = read_population(config, typists, data, progress)
     lower = config.case == "lower"
     if isinstance(source, SplitCorpus):
         splits = [
-            _of(part, [0], lower, 0, messages, watch) for part in (source if seed is None else source[2:])
+            _of(part, [0], lower, 0, messages, progress) for part in (source if seed is None else source[2:])
         ]
         typed = Typed(("",), (tuple(m for part in splits for m in part.messages[0]),))
     elif seed is None:
-        typed = _of(source, range(min(len(source), people or len(source))), lower, people, messages, watch)
+        typed = _of(source, range(min(len(source), people or len(source))), lower, people, messages, progress)
     elif len(source) == 1:
         kept = held_out.sentences(len(source.messages(0)), config.held_out_users, seed)
-        typed = _of(source, [0], lower, 0, messages, watch, kept.test.tolist())
+        typed = _of(source, [0], lower, 0, messages, progress, kept.test.tolist())
     else:
         kept = held_out.people(source, config.held_out_users, seed, config.corpus)
-        typed = _of(source, kept.test.tolist(), lower, people, messages, watch)
+        typed = _of(source, kept.test.tolist(), lower, people, messages, progress)
     if not any(map(len, typed.messages)):
         raise TacitError(f"{config.corpus}: no message to type; give a corpus with text")
     return typed.limited(people, messages)
@@ -97,7 +97,7 @@ def _of(
     lower: bool,
     most: int,
     messages: int,
-    watch: Watch,
+    progress: Progress,
     which: Sequence[int] | None = None,
 ) -> Typed:
     """Returns the messages of these people, split into words; empty ones are skipped."""
@@ -115,5 +115,5 @@ def _of(
                 for i in range(0, len(words), LONGEST_SCORED)
             )
         )
-        watch("reading what they typed", (done + 1) / len(chosen))
+        progress("reading what they typed", (done + 1) / len(chosen))
     return Typed(tuple(source.user(k) for k in chosen), tuple(typed))

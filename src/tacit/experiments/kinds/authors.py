@@ -13,40 +13,38 @@ from typing import Any
 import jax
 import numpy as np
 
+from tacit import runs
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.labelled import follow
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, scorer, transpose
-from tacit.federated.batching import order_of_work
 from tacit.federated.evaluation import scorer as honest_scorer
 from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, federation
-from tacit.federated.sampling import choose
+from tacit.federated.sampling import choose, chosen_cohort
+from tacit.federated.text_cohorts import sentence_work
 from tacit.models import language_model
 from tacit.models.base import Params
 from tacit.scoring.scores import overall
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS
 
 
 def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) -> Cohort:
     """The clients of round t; a batch of `client.batch` sentences by position, its rows cut to `rows` at most."""
-    chosen = choose(algorithm.sampling, clients.sizes, seed, t, algorithm.aggregation.uniform)
+    chosen = choose(algorithm.sampling, clients.sizes, seed, t)
     text = clients.gather(chosen.ids)
-    schedule, steps = order_of_work(text.sizes, chosen.ids, algorithm.client, seed, t)
-    sentences = np.where(schedule >= 0, schedule + text.owners[:-1, None, None], -1)
-    laid = transpose(text, sentences, rows)
-    return Cohort(chosen.ids.astype(np.int32), laid, steps, chosen.weight, chosen.scale, chosen.present)
+    sentences, steps = sentence_work(text, chosen.ids, algorithm.client, seed, t, None)
+    return chosen_cohort(chosen, transpose(text, sentences, rows), steps)
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
     """Settings as those of kind `text`; evaluated every `training.evaluate_every` rounds."""
     config = config_of(settings, seed, place)
-    ready = prepare(config.text, config.partition, config.typists, config.seed, None, place.data)
+    ready = runs.prepare(config, None, place.data)
     model, batch = language_model(config.model, len(ready.vocabulary)), config.client.batch
     clients = ready.clients
     assert isinstance(clients, Packed)

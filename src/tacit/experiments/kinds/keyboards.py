@@ -20,7 +20,6 @@ from tacit.experiments.runner import Place
 from tacit.ngram.score import score
 from tacit.runs.config import from_tables
 from tacit.scoring.scores import summary
-from tacit.text.prepare import prepare
 from tacit.text.typists import Typists
 
 
@@ -48,7 +47,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         return text.measure(settings, seed, place)
     rest = {k: v for k, v in settings.items() if k != "ngram"}
     config = text.config_of({"preset": "fedavg", **rest}, seed, place)
-    ready = prepare(config.text, config.partition, config.typists, config.seed, None, place.data)
+    ready = runs.prepare(config, None, place.data)
     place.say("counting n-grams")
     model, found = fit_ngram(ready, settings["ngram"])
     held = runs.sample(ready.valid, config.training.evaluate_sentences, config.seed)  # what training looks at

@@ -20,7 +20,7 @@ from tacit.experiments.runner import Place
 from tacit.federated.aggregation import AggregationConfig
 from tacit.federated.local import ClientConfig, Cohort
 from tacit.federated.rounds import Algorithm, federation
-from tacit.federated.sampling import SamplingConfig
+from tacit.federated.sampling import SamplingConfig, chosen_cohort, everybody
 from tacit.federated.server import ServerConfig
 from tacit.models.base import Params
 
@@ -55,10 +55,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
             np.repeat(CENTRE[:, None], steps, axis=1),
             np.repeat(pace[None].astype(np.float32), 2, axis=0),
         )
-        ones = np.ones(2, np.float32)
-        return Cohort(
-            np.arange(2, dtype=np.int32), batches, np.full(2, steps, np.int32), ones, ones, ones > 0
-        )
+        return chosen_cohort(everybody(2), batches, np.full(2, steps))
 
     algorithm = Algorithm(
         ClientConfig(lr=lr), AggregationConfig(), ServerConfig(), SamplingConfig(fraction=1.0)

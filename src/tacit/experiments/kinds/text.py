@@ -21,7 +21,6 @@ from tacit.experiments.results import POINTS, Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import transposed_score
 from tacit.runs.config import Config, resolve
-from tacit.text.prepare import prepare
 
 OWN = ("preset", "target", "target_top1", "transposed", "scored", "shuffled", "stand_in")
 
@@ -81,7 +80,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
 
     begun = (run / "config.toml").is_file()
     try:
-        found = runs.train(config, run, begun, place.data, (runs.Watcher(round=told),))
+        found = runs.train(config, run, begun, place.data, [runs.Callback(round=told)])
     except Diverged:
         return Measured(dict.fromkeys(("perplexity", "valid", "top1", "top3", "rounds"), None))
     lines = [line for line in read_lines(run / "metrics.jsonl") if "valid_perplexity" in line]
@@ -125,5 +124,5 @@ def reached(lines: list[dict[str, Any]], settings: Settings) -> float | None:
 
 def _transposed(config: Config, path: Any, place: Place) -> float:
     run = runs.load(path)
-    ready = prepare(config.text, config.partition, config.typists, config.seed, run.vocabulary, place.data)
+    ready = runs.prepare(config, run.vocabulary, place.data)
     return transposed_score(run.model, run.params, ready.test, batch=10)

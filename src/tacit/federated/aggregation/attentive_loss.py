@@ -3,40 +3,42 @@
     L′ = Σ_k (log a_k + log d_k),   a = softmax(s),   s_k = θᵀθ_k/√n,   d_k = ‖θ − θ_k‖₂
 
 over the whole parameter vector of n numbers. The paper's gradient does not follow from its loss, so both
-are here and a run names which it used:
+are here; `aggregation.form` says which one a run uses:
 
 exact       ∇L′ = (Σθ_k − m Σ a_k θ_k)/√n + Σ (θ − θ_k)/d_k²
 as-printed  ∇   = Σθ_k/√n + (Σ 1/d_k) · 2 Σ (θ − θ_k),   d_k = ‖θ − θ_k‖²
 
 As printed, (9) leaves out the softmax's normaliser, so its term is Σθ_k/√n and pulls every weight toward
 zero; (10) sums over clients inside a term that belongs to one; and d is the squared norm of Algorithm 3,
-line 7. Both need a few sums over clients only. A client that did not move (d_k = 0) adds nothing to the
+line 7. Both forms need only a few sums over clients. A client that did not move (d_k = 0) adds nothing to the
 distance term.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from tacit.federated import trees
-from tacit.federated.aggregation.sums import Aggregation, Message, Peaked
+from tacit.federated.aggregation.sums import Aggregation, ClientMessage, Peaked
 from tacit.models.base import Params, count_parameters
 
 
-def attentive_loss(form: str = "exact") -> Aggregation:
-    """FedAttOpt's rule in one of its two forms."""
+def attentive_loss(form: Literal["exact", "as-printed"] = "exact") -> Aggregation:
+    """Returns FedAttOpt's rule in one of its two forms."""
     return _exact() if form == "exact" else _as_printed()
 
 
 def _inverse(x: Array) -> Array:
-    """1/x, and 0 where x is 0."""
+    """Returns 1/x, and 0 where x is 0."""
     return jnp.where(x > 0, 1 / jnp.where(x > 0, x, 1), 0)
 
 
 def _exact() -> Aggregation:
-    def message(params: Params, update: Params, weight: Array) -> Message:
+    def message(params: Params, update: Params, weight: Array) -> ClientMessage:
         del weight
         client = trees.add(params, update)
         score = trees.dot(params, client) / count_parameters(params) ** 0.5
@@ -47,7 +49,7 @@ def _exact() -> Aggregation:
             "clients": jnp.float32(1),  # m
         }
 
-    def combine(params: Params, message: Message) -> Params:
+    def combine(params: Params, message: ClientMessage) -> Params:
         models, mass = message["attended"].values
         m, root_n = message["clients"], count_parameters(params) ** 0.5
 
@@ -60,7 +62,7 @@ def _exact() -> Aggregation:
 
 
 def _as_printed() -> Aggregation:
-    def message(params: Params, update: Params, weight: Array) -> Message:
+    def message(params: Params, update: Params, weight: Array) -> ClientMessage:
         del weight
         return {
             "models": trees.add(params, update),  # Σ θ_k
@@ -68,7 +70,7 @@ def _as_printed() -> Aggregation:
             "updates": update,  # Σ (θ_k − θ)
         }
 
-    def combine(params: Params, message: Message) -> Params:
+    def combine(params: Params, message: ClientMessage) -> Params:
         root_n = count_parameters(params) ** 0.5
         return jax.tree.map(
             lambda models, updates: models / root_n - 2 * message["nearness"] * updates,
@@ -79,4 +81,4 @@ def _as_printed() -> Aggregation:
     return Aggregation(message, combine)
 
 
-RULES = {"attentive-loss": lambda config: attentive_loss(config.form)}
+RULES = {"attentive-loss": attentive_loss}

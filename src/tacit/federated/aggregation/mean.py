@@ -1,9 +1,9 @@
 """Means: FedAvg's, and the averaging schemes of paper 5's Table 4.
 
-A client says (a Δ, a). What a is and what is made of the sums is the scheme:
+A client sends (a Δ, a). A scheme says what a is and how the server uses the two sums:
 
-    uniform, I, transformed II   Σ aΔ / Σ a              a = n_k (FedAvg), or 1
-    original                     Σ aΔ                     a = p_k = n_k / n: those absent keep w_t
+    uniform, I, transformed II   Σ aΔ / Σ a              a = n_k (FedAvg), or 1 (`aggregation.uniform`)
+    original                     Σ aΔ                     a = p_k = n_k / n: absent clients keep w_t
     II                           Σ a w_k − w_t            a = p_k N/K: the weights need not add up to one
 """
 
@@ -14,38 +14,41 @@ import jax.numpy as jnp
 from jax import Array
 
 from tacit.federated import trees
-from tacit.federated.aggregation.sums import Aggregation, Message
+from tacit.federated.aggregation.sums import Aggregation, ClientMessage
 from tacit.models.base import Params
 
 
-def _say(params: Params, update: Params, weight: Array) -> Message:
+def _weighted(params: Params, update: Params, weight: Array) -> ClientMessage:
     del params
     return trees.scale(weight, update), weight
 
 
-def mean() -> Aggregation:
-    """The mean of the updates, weighted by what the clients say they weigh."""
+def mean(uniform: bool = False) -> Aggregation:
+    """Returns FedAvg's rule: the mean of the updates by weight, or (`uniform`) with every client weighing the same."""
 
-    def combine(params: Params, message: Message) -> Params:
+    def message(params: Params, update: Params, weight: Array) -> ClientMessage:
+        return _weighted(params, update, jnp.ones_like(weight) if uniform else weight)
+
+    def combine(params: Params, message: ClientMessage) -> Params:
         update, weight = message
         return trees.scale(-1 / jnp.maximum(weight, 1e-12), update)
 
-    return Aggregation(_say, combine)
+    return Aggregation(message, combine)
 
 
 def absent_keep() -> Aggregation:
-    """The original scheme: clients that were not sampled stand for the model they already have."""
-    return Aggregation(_say, lambda params, message: trees.scale(-1.0, message[0]))
+    """Returns the rule of the original scheme: clients that were not sampled keep the model w_t."""
+    return Aggregation(_weighted, lambda params, message: trees.scale(-1.0, message[0]))
 
 
 def rescaled() -> Aggregation:
-    """Scheme II: w ← Σ a w_k. Where Σ a ≠ 1 the whole model is scaled by it, as the formula says."""
+    """Returns the rule of scheme II: w ← Σ a w_k. Where Σ a ≠ 1 it scales the whole model, as the formula says."""
 
-    def combine(params: Params, message: Message) -> Params:
+    def combine(params: Params, message: ClientMessage) -> Params:
         update, weight = message
         return jax.tree.map(lambda w, u: -(u + (weight - 1) * w), params, update)
 
-    return Aggregation(_say, combine)
+    return Aggregation(_weighted, combine)
 
 
-RULES = {"mean": lambda config: mean()}
+RULES = {"mean": mean}

@@ -1,4 +1,8 @@
-"""Messages and how they are added."""
+"""What clients send, and how it is added.
+
+Softmax weights need e^s, which overflows. A message may therefore hold `Peaked` parts, which `total` adds like
+log-sum-exp.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,30 @@ from jax import Array
 
 from tacit.models.base import Params
 
-Message = Any  # a tree of arrays and `Peaked` parts
+ClientMessage = Any  # a tree of arrays and `Peaked` parts; a sum of messages is one, too
 
 
 class Aggregation(NamedTuple):
-    """A rule: what one client says, and the pseudo-gradient from the sum of what all said."""
+    """A rule: the message of one client, and the pseudo-gradient from the sum of all messages.
 
-    message: Callable[..., Message]  # (w_t, update w_k − w_t, weight), and the client's steps where asked
-    combine: Callable[[Params, Message], Params]  # (w_t, sum of messages) → pseudo-gradient
-    with_steps: bool = False  # whether `message` is also told how many steps the client made
+    Example:
+        def mean():
+            def message(params, update, weight):
+                return jax.tree.map(lambda u: weight * u, update), weight
 
-    def say(self, params: Params, update: Params, weight: Array, steps: Array) -> Message:
-        """What a client says that made so many steps."""
+            def combine(params, total):
+                updates, weight = total
+                return jax.tree.map(lambda u: -u / weight, updates)
+
+            return tacit.Aggregation(message, combine)
+    """
+
+    message: Callable[..., ClientMessage]  # (w_t, update w_k − w_t, weight[, steps])
+    combine: Callable[[Params, ClientMessage], Params]  # (w_t, sum of messages) → pseudo-gradient
+    with_steps: bool = False  # whether `message` also takes the number of steps that the client made
+
+    def say(self, params: Params, update: Params, weight: Array, steps: Array) -> ClientMessage:
+        """Returns the message of a client that made so many steps."""
         return self.message(params, update, weight, *((steps,) if self.with_steps else ()))
 
 
@@ -49,13 +65,13 @@ def _add_up(node: Any) -> Any:
     )
 
 
-def total(stacked: Message) -> Message:
-    """The sum of messages stacked along a leading axis; `Peaked` parts add like log-sum-exp."""
+def total(stacked: ClientMessage) -> ClientMessage:
+    """Returns the sum of messages stacked along a leading axis; `Peaked` parts add like log-sum-exp."""
     return jax.tree.map(_add_up, stacked, is_leaf=_peaked)
 
 
-def neutral(message: Message) -> Message:
-    """The message that changes nothing when it is added, in the shape of the one given."""
+def neutral(message: ClientMessage) -> ClientMessage:
+    """Returns the message of this shape that changes nothing when it is added."""
 
     def zero(node: Any) -> Any:
         if _peaked(node):
@@ -65,6 +81,6 @@ def neutral(message: Message) -> Message:
     return jax.tree.map(zero, message, is_leaf=_peaked)
 
 
-def is_plain_sum(message: Message) -> bool:
-    """Whether messages are added by addition alone, as secure aggregation needs."""
+def is_plain_sum(message: ClientMessage) -> bool:
+    """Returns whether a message has no `Peaked` part, as secure aggregation needs."""
     return not any(_peaked(node) for node in jax.tree.leaves(message, is_leaf=_peaked))

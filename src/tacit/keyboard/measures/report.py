@@ -5,7 +5,6 @@ Definitions: tacit.keyboard.measures.effort. People type on the run's held-out p
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from pathlib import Path
@@ -13,20 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.base.progress import Watch, nobody
+from tacit.base.progress import Progress, no_progress
 from tacit.keyboard import suggestions
 from tacit.keyboard.measures import accuracy, effort
 from tacit.keyboard.measures.effort import Sums
 from tacit.keyboard.suggestions import Suggester
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import Model
+from tacit.lm.typed_text import typed_text
 from tacit.text import typed as text
-from tacit.text.catalogue import same_corpus
-from tacit.text.prepare import TextConfig
 from tacit.text.typed import Typed, Words
-from tacit.text.typists import TypistsConfig
 from tacit.text.vocabulary import Vocabulary
 
 _ASKED = 500  # places of the text at which a suggestion is timed
@@ -42,50 +38,41 @@ class KeyboardOptions(NamedTuple):
     seed: int = 0  # of the noise
 
 
-class Subject(NamedTuple):
-    """A model, its suggestions, and whose text it is measured on."""
-
-    model: Model
-    vocabulary: Vocabulary
-    suggester: Suggester
-    config: TextConfig
-    typists: TypistsConfig
-    seed: int | None  # of the run; none for a corpus
-
-
 def measure(
     path: Path,
     corpus: str | None = None,
     options: KeyboardOptions = KeyboardOptions(),  # noqa: B008
     data: Path | None = None,
-    watch: Watch = nobody,
+    progress: Progress = no_progress,
     held_out: Path | None = None,
 ) -> dict[str, Any]:
     """All measures of a run directory, an 8-bit network, or an n-gram file.
 
     People of `corpus` type, or those that were held out of a run: of the model's own, or of `held_out`.
     """
-    about = _subject(path, corpus, held_out, data)
-    typed = text.read(about.config, about.typists, about.seed, options.people, options.messages, data, watch)
+    model, vocabulary = _word_model(path)
+    source = typed_text(path, model.case, corpus, held_out, data)
+    suggester = suggestions.over(model.source, capitals=False)
+    typed = text.read(*source, options.people, options.messages, data, progress)
     flat = [message for said in typed.messages for message in said]
 
     def scored() -> Any:
-        for done, one in enumerate(about.model.bulk.along(flat), start=1):
+        for done, one in enumerate(model.bulk.along(flat), start=1):
             yield one
-            watch("typing", done / len(flat))
+            progress("typing", done / len(flat))
 
-    sums = effort.count(effort.bar(about.vocabulary.words), flat, scored())
-    decoded = _noisy(about.suggester, typed, options, watch) if options.noisy else None
-    part = "" if about.seed is None else ", held out"
+    sums = effort.count(effort.bar(vocabulary.words), flat, scored())
+    decoded = _noisy(suggester, typed, options, progress) if options.noisy else None
+    part = "" if source.seed is None else ", held out"
     return {
-        "text": f"{about.config.corpus}{part}",
+        "text": f"{source.config.corpus}{part}",
         **effort.summarise(sums, typed, decoded.sums if decoded else None),
         "latency_ms": {
-            **_latency(about.suggester, flat, watch),
+            **_latency(suggester, flat, progress),
             **(decoded.latency if decoded else {}),
         },
-        "runtime": about.model.runtime,
-        "model_bytes": about.model.size,
+        "runtime": model.runtime,
+        "model_bytes": model.size,
         "simulated": {
             "typist": "types without a mistake and taps a word as soon as it is one of three",
             "look": effort.LOOK,
@@ -93,26 +80,6 @@ def measure(
             "noise_seed": options.seed,
         },
     }
-
-
-def _subject(path: Path, corpus: str | None, held_out: Path | None, data: Path | None) -> Subject:
-    if corpus is not None and held_out is not None:
-        raise TacitError("--corpus and --held-out both say whose text is typed; give one of them")
-    model, vocabulary = _word_model(path)
-    asked = vocabulary, suggestions.over(model.source, capitals=False)
-    whose = held_out or (path if path.is_dir() else None)
-    if whose is None:
-        if corpus is None:
-            raise TacitError(
-                f"{path} is a file, which has no held-out text of its own; give --corpus, or --held-out RUN"
-            )
-        return Subject(model, *asked, TextConfig(corpus=corpus, case=model.case), TypistsConfig(), None)
-    run = runs.read_config(whose)
-    config = dataclasses.replace(run.text, case=model.case)
-    if corpus is None or same_corpus(corpus, config.corpus, data):
-        return Subject(model, *asked, config, run.typists, run.seed)
-    config = config.of(corpus)
-    return Subject(model, *asked, config, run.typists, None)
 
 
 def _word_model(path: Path) -> tuple[Model, Vocabulary]:
@@ -131,7 +98,7 @@ class _Decoded(NamedTuple):
     latency: dict[str, dict[str, float]]
 
 
-def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, watch: Watch) -> _Decoded:
+def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, progress: Progress) -> _Decoded:
     """Words that were tapped and glided, and how many of them were found, of each person."""
     each = math.ceil(options.noisy / len(typed.names))  # words: as many of everybody
     sums: Sums = {}
@@ -146,12 +113,12 @@ def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, watch: 
             for name, value in right.items():
                 sums.setdefault(name, np.zeros(len(typed.names)))[k] = (found.known & value).sum()
             seconds[way] += found.seconds.tolist()
-        watch("decoding noisy taps and glides", (k + 1) / len(typed.names))
+        progress("decoding noisy taps and glides", (k + 1) / len(typed.names))
     latency = {way: _percentiles(times) for way, times in seconds.items()}
     return _Decoded(sums, latency)
 
 
-def _latency(suggester: Suggester, messages: list[Words], watch: Watch) -> dict[str, dict[str, float]]:
+def _latency(suggester: Suggester, messages: list[Words], progress: Progress) -> dict[str, dict[str, float]]:
     """How long three suggestions take: the next word, and completions of its first letter.
 
     Asked as a keyboard does, word after word and then a letter, in messages spread over the text. They are typed twice
@@ -168,7 +135,7 @@ def _latency(suggester: Suggester, messages: list[Words], watch: Watch) -> dict[
                     suggester.complete(words[:i], prefix)
                     if repeat:
                         seconds[name].append(time.perf_counter() - began)
-            watch("timing suggestions", (done / len(chosen) + repeat) / 2)
+            progress("timing suggestions", (done / len(chosen) + repeat) / 2)
     return {name: _percentiles(found) for name, found in seconds.items()}
 
 

@@ -34,7 +34,7 @@ class Z(NamedTuple):
 
 
 def z_statistic(x: Floats, y: Floats) -> Z:
-    """Z of the counts x and y over the same words, [V] each; 0 where one of them is empty.
+    """Returns Z of the counts x and y over the same words, [V] each; 0 where one of them is empty.
 
     >>> z_statistic(np.array([3.0, 1.0, 0.0]), np.array([2.0, 2.0, 0.0])).statistic  # −64/5 − 32/3
     -23.46666666666667
@@ -49,7 +49,7 @@ def z_statistic(x: Floats, y: Floats) -> Z:
 
 
 def halves(half: Floats, whole: Floats) -> dict[str, Z]:
-    """Nested: the counts after k/2 and after k rounds. Disjoint: those of the first and of the second k/2.
+    """Returns Z of the counts after k/2 and k rounds (nested), and of the first and second k/2 (disjoint).
 
     >>> {name: z.statistic for name, z in halves(np.array([3.0, 1.0]), np.array([5.0, 3.0])).items()}
     {'nested': -56.0, 'disjoint': -23.46666666666667}
@@ -58,7 +58,7 @@ def halves(half: Floats, whole: Floats) -> dict[str, Z]:
 
 
 def rounds_between_new(new: NDArray[np.int64], window: int = 50) -> Floats:
-    """Rounds it takes to see a new word, as a moving average; ∞ where the window holds no new word.
+    """Returns the rounds it takes to see a new word, as a moving average; ∞ where the window holds no new word.
 
     new [rounds]: how many words each round saw for the first time. At round k, of the last `window` rounds (of all k
     of them, earlier): rounds divided by those that brought a new word.
@@ -74,7 +74,7 @@ def rounds_between_new(new: NDArray[np.int64], window: int = 50) -> Floats:
 
 
 def compared_at(rounds: int, most: int = 100) -> list[int]:
-    """The even rounds k at which counts after k/2 and k are compared, at most `most` of them, the last included.
+    """Returns the even rounds k at which counts after k/2 and k are compared: at most `most`, the last included.
 
     Every comparison needs the counts after k/2 kept until round k, so not every round of thousands has one.
 

@@ -1,266 +1,45 @@
-"""Counting words across devices: what `tacit count` does, and the directory it leaves.
+"""Counts words across devices into a directory: what `tacit count` does.
 
-    counts.tsv          word, tab, count, by falling count: what a word-piece inventory, or a vocabulary, is made from
+    counts.tsv          word, tab, count, by falling count; a word-piece inventory or a vocabulary is made from it
     convergence.jsonl   one line for each round
-    summary.json        the λ that was chosen, Table 1 in numbers, the last state of convergence
-    report.html         Figure 3 and Table 1 to look at
+    summary.json        the chosen λ, Table 1 in numbers, the last state of convergence
+    report.html         Figure 3 and Table 1
 
-Which λ fills counts.tsv is chosen on the validation people: the smallest, which lets nobody weigh more than needed,
-whose out-of-vocabulary rate cannot be told from the lowest. The test people are only reported. The directory is
-written when everything is known; counting that was interrupted leaves nothing and begins anew.
+The directory is written when everything is known: an interrupted count leaves nothing and starts anew.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
-
-from tacit.base.arrays import Floats
-from tacit.base.errors import TacitError
-from tacit.base.files import all_or_nothing, check_place, holds_nothing, to_json, write_atomic
-from tacit.federated.sampling import cohort_size
-from tacit.ngram.counts import whitelist
-from tacit.ngram.counts.convergence import compared_at, halves, rounds_between_new
-from tacit.ngram.counts.quality import change, judge, share
-from tacit.ngram.counts.unigrams import Round, chosen_words, counting, whole_counts
+from tacit.base.files import all_or_nothing, check_out, to_json, write_atomic
+from tacit.base.progress import Progress, no_progress
+from tacit.ngram.counts import report
+from tacit.ngram.counts.counted import Counted, CountOptions, check_options, counted_words
 from tacit.runs.config import Config
-from tacit.scoring.scores import Sums
-from tacit.text import supplement
-from tacit.text.catalogue import user_path
-from tacit.text.packed import Packed
-from tacit.text.prepare import Prepared, prepare, read_population
-from tacit.text.supplement import Supplement
-from tacit.text.vocabulary import SPECIALS, Vocabulary
-
-Watch = Callable[[int, str], None]
-
-MOST_WORDS = 64_000  # with higher orders, in the paper's keyboards
-
-
-@dataclass(frozen=True)
-class CountOptions:
-    """What is counted, beside what a configuration says."""
-
-    limits: tuple[float, ...] = (1, 1000, 5000, math.inf)  # λ
-    whitelist: str | None = None  # a file, or how many of the supplement's commonest words; None: all of them
-    # a corpus that is not the clients'; None: other typists, if the clients are such
-    supplement: str | None = None
-    rounds: int = 0  # 0: training.rounds
-    cohort: int = 0  # clients a round; 0: as [sampling] says
-    capacity: int = 0  # words a keyboard has room for; 0: half of those seen, 64,000 at most
-    order: int = 3  # of the n-gram whose unigrams are replaced
-
-
-class Counted(NamedTuple):
-    """What was counted."""
-
-    counts: list[tuple[str, int]]  # of the λ that was chosen, by falling count; words never seen are left out
-    lines: list[dict[str, Any]]  # of convergence.jsonl
-    summary: dict[str, Any]
 
 
 def count(
-    config: Config, options: CountOptions, data: Path | None = None, watch: Watch = lambda done, words: None
-) -> Counted:
-    """Count, and compare the λ on held-out people; nothing is written."""
-    config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="lower"))
-    beside = supplement.find(config.text, config.typists, options.supplement, data)
-    words, central = _whitelist(options, beside, config, data)
-    ready = prepare(config.text, config.partition, config.typists, config.seed, words, data)
-    clients, rounds = len(ready.clients), options.rounds or config.training.rounds
-    if options.cohort > clients:
-        raise TacitError(
-            f"--cohort {options.cohort} is more than the {clients} clients; ask for at most that"
-        )
-    cohort = options.cohort or cohort_size(config.sampling, clients)
-    sampling = dataclasses.replace(config.sampling, clients=cohort)
-    round_ = counting(ready.clients, len(words), options.limits, sampling, config.seed)
-    totals, lines = collect(round_, options.limits, len(words), rounds, watch)
-    if not totals.any():
-        raise TacitError("no client typed a word of the whitelist; give one in the language of the clients")
-    # with room for every word that was seen, all λ would choose the same words
-    capacity = options.capacity or min(MOST_WORDS, max(1, lines[-1]["seen"] // 2))
-    text = beside.packed(words) if beside else None
-    table = _table(options, words, capacity, ready, totals, central, text)
-    chosen = _choose(options.limits, [judge(counts, words, capacity, ready.valid) for counts in totals])
-    counts, scale = _ranked(words, totals[options.limits.index(chosen)])
-    return Counted(
-        counts,
-        lines,
-        {
-            "name": config.name,
-            "corpus": config.text.corpus,
-            "supplement": beside.name if beside else None,
-            "whitelist": len(words) - len(SPECIALS),
-            "capacity": capacity,
-            "clients": clients,
-            "cohort": cohort,
-            "rounds": rounds,
-            "seen": lines[-1]["seen"],
-            "lambda": name(chosen),
-            "scale": scale,
-            "chosen_by": "the smallest whose OOV rate on validation people cannot be told from the lowest",
-            "order": options.order,
-            "table1": table,
-            "convergence": next((line["z"] for line in reversed(lines) if "z" in line), None),
-            "bytes_per_client_and_round": {"down": 0, "up": 4 * len(words) * len(options.limits)},
-            "epsilon": None,
-            "epsilon_reason": no_epsilon(options.limits),
-        },
-    )
-
-
-def _choose(limits: Sequence[float], valid: Sequence[Sums]) -> float:
-    """The smallest λ that is within the 95 % interval of the one with the lowest out-of-vocabulary rate."""
-    best = min(valid, key=lambda people: share(people, "oov"))
-    for limit, people in sorted(zip(limits, valid, strict=True), key=lambda pair: pair[0]):
-        more = change(best, people, "oov")
-        unclear = math.isfinite(more.value) and not more.value > more.half  # one person tells nothing
-        if people is best or unclear:
-            return limit
-    raise AssertionError("the best one is among them")
-
-
-def name(limit: float) -> str:
-    """How a λ is called in files.
-
-    >>> name(1000.0), name(math.inf)
-    ('1000', 'inf')
-    """
-    return f"{limit:.12g}"
-
-
-def no_epsilon(limits: Sequence[float]) -> str:
-    """Why counting is not differentially private; the server learns a sum for every λ, so their bounds add up.
-
-    >>> no_epsilon([1, 1000])
-    "a client's part of a round is clipped (to 1,001 in all), but no noise is added to the sum: no differential privacy"
-    >>> no_epsilon([1, math.inf])
-    "with λ = ∞ a client's part of a round is not clipped, and no noise is added to the sum: no differential privacy"
-    """
-    most = sum(limits)
-    if math.isinf(most):
-        clipped = "with λ = ∞ a client's part of a round is not clipped, and"
-    else:
-        clipped = f"a client's part of a round is clipped (to {most:,.12g} in all), but"
-    return f"{clipped} no noise is added to the sum: no differential privacy"
-
-
-def collect(
-    round_: Callable[[int], Round], limits: Sequence[float], vocabulary: int, rounds: int, watch: Watch
-) -> tuple[Floats, list[dict[str, Any]]]:
-    """Round after round: the totals [limits, V], added in float64, and a line of convergence for each."""
-    compare = set(compared_at(rounds))
-    kept: dict[int, Floats] = {}  # the totals after k/2 rounds, until round k
-    totals, lines = np.zeros((len(limits), vocabulary)), []
-    for t in range(rounds):
-        found = round_(t)
-        new = int(np.count_nonzero(found.counts.any(axis=0) & ~totals.any(axis=0)))
-        totals += found.counts
-        seen = int(np.count_nonzero(totals.any(axis=0)))
-        line: dict[str, Any] = {"round": t + 1, "clients": found.clients, "dropped": found.dropped}
-        line |= {"new": new, "seen": seen}
-        if 2 * (t + 1) in compare:
-            kept[2 * (t + 1)] = totals.copy()
-        if t + 1 in compare:
-            half = kept.pop(t + 1)
-            line["z"] = {name(limit): _z(half[i], totals[i]) for i, limit in enumerate(limits)}
-        lines.append(line)
-        watch(t + 1, f"{seen:,} words, {new:,} new")
-    between = rounds_between_new(np.array([line["new"] for line in lines], np.int64), window(rounds))
-    for line, wait in zip(lines, between.tolist(), strict=True):
-        line["rounds_between_new"] = wait if math.isfinite(wait) else None
-    return totals, lines
-
-
-def window(rounds: int) -> int:
-    """Rounds of the moving average: a twentieth of all, ten at least."""
-    return max(10, rounds // 20)
-
-
-def _z(half: Floats, whole: Floats) -> dict[str, dict[str, float]]:
-    return {which: z._asdict() for which, z in halves(half, whole).items()}
-
-
-def _ranked(words: Vocabulary, counts: Floats) -> tuple[list[tuple[str, int]], int]:
-    whole, scale = whole_counts(counts)
-    pairs = [(words.words[i], int(whole[i])) for i in np.flatnonzero(whole).tolist()]
-    return sorted(pairs, key=lambda pair: (-pair[1], pair[0])), scale
-
-
-def _whitelist(
-    options: CountOptions, beside: Supplement | None, config: Config, data: Path | None
-) -> tuple[Vocabulary, Floats | None]:
-    """The whitelist, and the supplement's own counts of its words, [V]."""
-    given = options.whitelist
-    size = int(given) if given and given.isdecimal() and not Path(given).exists() else None
-    if size == 0:
-        raise TacitError("--whitelist 0 is empty; give at least one word that may be counted")
-    if beside is None and (given is None or size is not None):
-        raise TacitError(
-            f"nothing says which words of {config.text.corpus} may be counted; give --whitelist FILE, or --supplement "
-            "CORPUS to take the words of"
-        )
-    words = whitelist.read(user_path(given)) if given and size is None else None
-    if beside is None:
-        assert words is not None
-        return words, None
-    counts = whitelist.word_counts(read_population(beside.text, beside.typists, data))
-    words = words or whitelist.commonest(counts, size or 0, beside.name)
-    return words, np.array([0.0] * len(SPECIALS) + [float(counts[w]) for w in words.words[len(SPECIALS) :]])
-
-
-def _table(
+    config: Config,
+    out: Path,
     options: CountOptions,
-    words: Vocabulary,
-    capacity: int,
-    ready: Prepared,
-    totals: Floats,
-    central: Floats | None,
-    supplement: Packed | None,
-) -> dict[str, dict[str, Any]]:
-    """Table 1: each distribution on held-out people, and its change relative to the supplement's own."""
-
-    def row(counts: Floats, base: Sums | None) -> tuple[Sums, dict[str, Any]]:
-        people = judge(counts, words, capacity, ready.test, supplement, options.order)
-        found: dict[str, Any] = {"oov": share(people, "oov")}
-        found["top1"] = share(people, "top1") if supplement else None
-        found["words"] = len(chosen_words(counts, capacity))
-        for what in ("oov", "top1") if base else ():
-            value, half = change(base, people, what) if base else (0.0, 0.0)
-            found |= {f"{what}_change": value, f"{what}_change_ci95": half}
-        return people, found
-
-    table: dict[str, dict[str, Any]] = {}
-    base = None
-    if supplement is not None and central is not None and central.any():
-        base, table["baseline"] = row(central, None)
-    for counts, limit in zip(totals, options.limits, strict=True):
-        table[name(limit)] = row(counts, base)[1]
-        if math.inf in options.limits:  # how much of what was typed survives the clipping
-            table[name(limit)]["kept"] = counts.sum() / totals[options.limits.index(math.inf)].sum()
-    return table
+    data: Path | None = None,
+    progress: Progress = no_progress,
+) -> Counted:
+    """Counts the words of a configuration's clients and writes the directory, which must be new or empty."""
+    check_options(options)
+    check_out(out, lambda out: False, "exists already and is not empty")
+    counted = counted_words(config, options, data, progress)
+    write(out, counted)
+    return counted
 
 
-def check(out: Path) -> None:
-    """The directory must be new or empty, and there must be a place for it: better known before counting."""
-    if not holds_nothing(out):
-        raise TacitError(f"{out} exists already; choose another --out, or remove it")
-    check_place(out)
-
-
-def write(out: Path, counted: Counted, page: str) -> None:
-    """The directory: all files or none."""
+def write(out: Path, counted: Counted) -> None:
+    """Writes all files of the directory, or none."""
     lines = (json.dumps(line, sort_keys=True, allow_nan=False) for line in counted.lines)
     with all_or_nothing(out) as folder:
         write_atomic(folder / "counts.tsv", "".join(f"{word}\t{n}\n" for word, n in counted.counts))
         write_atomic(folder / "convergence.jsonl", "".join(f"{line}\n" for line in lines))
-        write_atomic(folder / "report.html", page)
+        write_atomic(folder / "report.html", report.page(counted))
         write_atomic(folder / "summary.json", to_json(counted.summary) + "\n")

@@ -1,6 +1,6 @@
-"""What a unigram distribution is worth to people it was not counted from (paper 4, section 3.3 and Table 1).
+"""Measures a unigram distribution on held-out people (paper 4, section 3.3 and Table 1).
 
-A keyboard has room for so many words (`capacity`); the counts say which. Two measures on held-out typists:
+A keyboard holds `capacity` words; the counts say which. Two measures on held-out typists:
 
 - out-of-vocabulary rate: the share of typed words that are not among the `capacity` commonest of the counts;
 - top-1 accuracy: how often the first suggestion is the word typed, of a Kneser-Ney n-gram of the supplemental corpus
@@ -37,7 +37,7 @@ class Change(NamedTuple):
     half: float
 
 
-def judge(
+def score_counts(
     counts: Floats,
     words: Vocabulary,
     capacity: int,
@@ -45,7 +45,7 @@ def judge(
     supplement: Packed | None = None,
     order: int = 3,
 ) -> Sums:
-    """Sums for each held-out person under the counts [V] of the words; without a supplement no accuracy, only OOV.
+    """Scores the counts [V] of the words on each held-out person; without a supplement only OOV, no accuracy.
 
     `text` and `supplement` are over `words`.
     """
@@ -71,14 +71,14 @@ def _oov_only(text: Packed) -> Scores:
 
 
 def share(people: Sums, what: str) -> float:
-    """`oov` or `top1` as a share of all words typed."""
+    """Returns `oov` or `top1` as a share of all words typed."""
     return float(getattr(people, what).sum() / max(1.0, people.words.sum()))
 
 
 def change(base: Sums, other: Sums, what: str) -> Change:
-    """How much larger a share is than in the baseline, relative to it, leaving out one person at a time.
+    """Returns the relative change of a share from the baseline, with a jackknife interval over people.
 
-    Both were measured on the same people, word for word, so their common ups and downs cancel.
+    Both are measured on the same people and words, so that what they have in common cancels.
     """
 
     def without(sums: Sums) -> Floats:

@@ -1,4 +1,4 @@
-"""What `tacit count` shows: Figure 3 and Table 1 of paper 4, ours beside theirs."""
+"""The report of a count: Figure 3 and Table 1 of paper 4, measured beside published."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.ngram.counts.count import Counted, window
+from tacit.ngram.counts.counted import Counted, window
 from tacit.runs import plots
 from tacit.runs.report import document, table
 
@@ -32,7 +32,7 @@ def _change(row: Mapping[str, Any], what: str) -> str:
 
 
 def comparison(summary: Mapping[str, Any]) -> list[list[str]]:
-    """Table 1, the header first: what we measured, and what the paper published."""
+    """Returns Table 1, the header first: measured values beside the published ones."""
     rows = [
         [
             "unigrams",
@@ -63,7 +63,7 @@ def comparison(summary: Mapping[str, Any]) -> list[list[str]]:
 
 
 def figures(counted: Counted) -> list[str]:
-    """Figure 3: distance of the halves for the largest λ; words seen; rounds between new words."""
+    """Draws Figure 3: distance of the halves for the largest λ, words seen, rounds between new words."""
     lines, summary = counted.lines, counted.summary
     largest = max((n for n in summary["table1"] if n != "baseline"), key=float)
     compared = [line for line in lines if "z" in line]
@@ -91,7 +91,7 @@ def figures(counted: Counted) -> list[str]:
 
 
 def page(counted: Counted) -> str:
-    """The page as HTML."""
+    """Returns the page as HTML."""
     s = counted.summary
     title = f"Tacit: words of {s['name']} counted across devices"
     lead = (

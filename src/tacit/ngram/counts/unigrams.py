@@ -7,7 +7,7 @@ client's counts are L1-clipped before they leave it:
 
 Counting is training: from w = 0, one step at rate 1 down the linear objective L(w) = −Σ_x C_i(x) w(x) ends at
 w = C_i. So a client that counts is a client that trains, the clipping is the message of an `Aggregation`, and the
-cohort goes through the very program that trains models (`federated.executors`); what secures or noises the sum of
+cohort goes through the very program that trains models (`federated.cohort_sums`); what secures or noises the sum of
 messages there does so here. Every λ asked for is a row of the same message.
 
 A round's sum is made in float32, in which whole numbers are exact below 2²⁴; a sum that reaches it is refused.
@@ -19,10 +19,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -31,13 +29,12 @@ from numpy.typing import NDArray
 from tacit.base.arrays import Floats, Ints
 from tacit.base.errors import TacitError
 from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, Message
-from tacit.federated.devices import everywhere
-from tacit.federated.executors import CohortTraining, Executor, choose_executor, cohort_training
-from tacit.federated.lanes import Plan, lay_out, memory_mb, plan
+from tacit.federated.aggregation import Aggregation, ClientMessage
+from tacit.federated.cohort_sums import cohort_sums
+from tacit.federated.executors import Executor
 from tacit.federated.local import ClientConfig, Cohort
-from tacit.federated.sampling import SamplingConfig, choose, cohort_size
-from tacit.federated.slow import slow_training
+from tacit.federated.rounds import round_key
+from tacit.federated.sampling import SamplingConfig, choose, chosen_cohort, cohort_size
 from tacit.models.base import Params
 from tacit.text.flat import cells
 from tacit.text.packed import ClientText, Packed, bucket
@@ -76,7 +73,7 @@ def clipped_counts(limits: Sequence[float]) -> Aggregation:
     if not limits:
         raise TacitError("no λ was given; give one at least, for example 1000")
 
-    def message(params: Params, update: Params, weight: Array) -> Message:
+    def message(params: Params, update: Params, weight: Array) -> ClientMessage:
         del params, weight  # no model was sent, and λ is what decides how much a client weighs
         most = jnp.asarray(limits, jnp.float32)
         # min(1, λ / ΣC) is λ / max(λ, ΣC), without ∞ / ∞
@@ -131,24 +128,17 @@ def counting(
     >>> count(0).counts.round(4).tolist()
     [[0.0, 0.0, 0.0, 0.6667, 1.3333], [0.0, 0.0, 0.0, 2.0, 2.0]]
     """
-    rule, client = clipped_counts(limits), ClientConfig()
+    rule = clipped_counts(limits)
     if sampling.scheme != "uniform":
         raise TacitError(
             f"sampling.scheme = '{sampling.scheme}' weighs clients, but in counting λ does; set it to 'uniform'"
         )
     cohort_size(sampling, len(clients))  # refuse a cohort larger than the population at once
-    executor = choose_executor(executor)
-    train: CohortTraining = (
-        slow_training(linear_loss, client, rule, 0.0)
-        if executor == "slow"
-        else cohort_training(linear_loss, client, rule, 0.0, executor)
-    )
-    start = everywhere(jnp.zeros(vocabulary, jnp.float32))
     everybody = tally(clients, vocabulary) if isinstance(clients, Packed) else None
     widest = int(np.diff(everybody.starts).max(initial=1)) if everybody else 1
 
     def cohort_of(t: int) -> Cohort:
-        chosen = choose(sampling, clients.sizes, seed, t, equal=True)
+        chosen = choose(sampling, clients.sizes, seed, t)
         if everybody is not None:
             held, rows = everybody, chosen.ids
         else:
@@ -159,30 +149,24 @@ def counting(
             raise TacitError(
                 f"one client holds {most:,.0f} words; counts are exact below {_EXACT:,}: split it"
             )
-        steps = np.ones(len(rows), np.int32)
-        return Cohort(
-            chosen.ids.astype(np.int32), batches, steps, chosen.weight, chosen.scale, chosen.present
-        )
+        return chosen_cohort(chosen, batches, np.ones(len(rows), np.int32))
 
-    @cache
-    def layout() -> Plan:
-        """From the first cohort, so that sums are always made in the same order."""
-        room = memory_mb(0)
-        return plan(cohort_of(0), start, len(jax.local_devices()), executor == "vmap", room)
+    zeros = jnp.zeros(vocabulary, jnp.float32)
+    sums = cohort_sums(linear_loss, ClientConfig(), rule, cohort_of, zeros, executor=executor)
+    start = sums.place(zeros)
 
     def round_(t: int) -> Round:
-        cohort = cohort_of(t)
-        reported = int(np.sum(cohort.present))
+        ready = sums.ready(t)
+        asked, reported = len(ready.cohort.ids), int(np.sum(ready.cohort.present))
         if not reported:
-            return Round(np.zeros((len(limits), vocabulary)), 0, len(cohort.ids))
-        laid = cohort if executor == "slow" else lay_out(cohort, layout())
-        key = jax.random.fold_in(jax.random.key(seed), t)  # nothing is drawn; the executor wants one
-        message, _ = train(start, laid, jnp.float32(1.0), key)
+            return Round(np.zeros((len(limits), vocabulary)), 0, asked)
+        # nothing is drawn, but the program takes a key
+        message, _ = sums.program(start, ready.laid, np.float32(1.0), round_key(seed, t))
         counts = -np.asarray(rule.combine(start, message), np.float64)
         if counts.max(initial=0) >= _EXACT:
             word = f"word {int(counts.max(axis=0).argmax())} was counted {counts.max():,.0f} times in round {t + 1}"
             raise TacitError(f"{word}; sums are exact below {_EXACT:,}: take a smaller cohort or a smaller λ")
-        return Round(counts, reported, len(cohort.ids) - reported)
+        return Round(counts, reported, asked - reported)
 
     return round_
 

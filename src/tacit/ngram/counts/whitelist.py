@@ -1,8 +1,8 @@
 """The whitelist: the words that may be counted, from a file or from text that is not the clients'.
 
 A keyboard's vocabulary is curated by hand (paper 4, section 2), so that misspellings and secrets are never
-counted. What stands in for it here must not be made from the clients' own text: such a list would already hold
-what the counting is to find out. It is a file, or the words of a supplemental corpus.
+counted. Here a file or a supplemental corpus stands in for it. It must not come from the clients' own text, which
+would already hold what counting is to find out.
 
 Words are uncased. A file has one word a line; what follows a tab is ignored, so a table of counts will do, and so
 will a vocabulary that Tacit wrote.
@@ -22,25 +22,25 @@ from tacit.text.vocabulary import SPECIALS, Vocabulary, listed
 
 
 def of_words(words: Iterable[str], where: str = "the whitelist") -> Vocabulary:
-    """A whitelist of these words, lower-cased, each once, in this order.
+    """Returns a whitelist of these words, lower-cased, each once, in this order.
 
     >>> of_words(["York", "new", "york", "<unk>"]).words
     ('<s>', '</s>', '<unk>', 'york', 'new')
     """
-    found = dict.fromkeys(word.lower() for word in words)
-    kept = tuple(word for word in found if word not in SPECIALS)
+    unique = dict.fromkeys(word.lower() for word in words)
+    kept = tuple(word for word in unique if word not in SPECIALS)
     if not kept:
-        raise TacitError(f"{where} is empty; give at least one word that may be counted")
+        raise TacitError(f"{where} is empty; give at least one word to count")
     return Vocabulary(SPECIALS + kept)
 
 
 def read(path: Path) -> Vocabulary:
-    """A whitelist from a file."""
+    """Reads a whitelist from a file."""
     return listed(path, 0, lower=True, what="whitelist")
 
 
 def word_counts(source: Population | SplitCorpus) -> Counter[str]:
-    """How often each word occurs in a supplemental corpus, lower-cased and cut into words as the clients' text is.
+    """Counts each word of a supplemental corpus, lower-cased and split as the clients' text is.
 
     >>> from tacit.text.corpus import from_messages
     >>> word_counts(from_messages("demo", {"ana": ["No no", "no!"]}))
@@ -56,7 +56,7 @@ def word_counts(source: Population | SplitCorpus) -> Counter[str]:
 
 
 def commonest(counts: Counter[str], size: int, where: str) -> Vocabulary:
-    """The `size` commonest words (0: all), ties by the alphabet.
+    """Returns the `size` commonest words (0: all), ties in alphabetical order.
 
     >>> commonest(Counter({"b": 1, "a": 1, "c": 5}), 2, "demo").words[3:]
     ('c', 'a')
@@ -64,6 +64,6 @@ def commonest(counts: Counter[str], size: int, where: str) -> Vocabulary:
     ranked = sorted((word for word in counts if word not in SPECIALS), key=lambda word: (-counts[word], word))
     if size > len(ranked):
         raise TacitError(
-            f"--whitelist {size}: {where} has only {len(ranked)} different words; ask for at most that"
+            f"--whitelist {size}: {where} has only {len(ranked)} different words; give at most that"
         )
     return of_words(ranked[: size or None], where)

@@ -21,15 +21,16 @@ import numpy as np
 
 from tacit.base.arrays import Bools, Ints
 from tacit.base.errors import TacitError
+from tacit.base.progress import Progress, no_progress, stage
 from tacit.ngram.automaton import Automaton, Topology, from_trie
 from tacit.ngram.casing import Caser
-from tacit.ngram.distillation.approximate import Models, Watch, approximate, at_least_one
+from tacit.ngram.distillation.approximate import Models, approximate, at_least_one
 from tacit.ngram.distillation.capitals import recast
 from tacit.ngram.distillation.compose import Composed, compose, to_words, unreadable, walk
-from tacit.ngram.distillation.lexicon import Lexicon, lexicon
+from tacit.ngram.distillation.lexicon import PieceLexicon, lexicon
 from tacit.ngram.distillation.minimise import minimise
-from tacit.ngram.distillation.sampling import Sentences, Source, draw, weighted
-from tacit.ngram.distillation.soft_counts import Counts, Tally, added, grouped, told
+from tacit.ngram.distillation.sampling import SampledModel, Sentences, draw, weighted
+from tacit.ngram.distillation.soft_counts import Counts, SoftTally, added, grouped, reported
 from tacit.ngram.distillation.topology import MAX_NGRAMS, merge
 from tacit.ngram.grams import grams
 from tacit.ngram.trie import Trie
@@ -39,16 +40,16 @@ from tacit.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class PieceText:
-    """Sentences of pieces drawn from a network, and all that is needed to read words in them."""
+    """Sentences of pieces drawn from a network, with what is needed to read words in them."""
 
-    source: Source
+    source: SampledModel
     sentences: Sentences
-    lexicon: Lexicon
+    lexicon: PieceLexicon
     ends: Bools  # [pieces] whether a word is over after each
 
 
 def lowercase(topology: Topology, lower: Ints, uncased: int) -> Topology:
-    """ConvertToLowercaseTopology: n-grams that differ in capitals alone become one; `lower` is u(y), [labels].
+    """Merges n-grams that differ only in capitals (ConvertToLowercaseTopology); `lower` is u(y), [labels].
 
     >>> from tacit.ngram.trie import of_words
     >>> cased = from_trie(of_words([np.array([[0, 3], [0, 4], [4, 5]])], vocabulary=6))  # 3 and 4 are one word
@@ -74,39 +75,39 @@ def lowercase(topology: Topology, lower: Ints, uncased: int) -> Topology:
 
 
 def piece_text(
-    source: Source,
+    source: SampledModel,
     pieces: Pieces,
     words: Vocabulary,
     sentences: int,
     seed: int = 0,
-    watch: Watch | None = None,
+    progress: Progress = no_progress,
 ) -> PieceText:
-    """Draw from a piece network; `words` are the uncased words that its n-gram models know."""
+    """Draws sentences from a piece network; `words` are the uncased words of its n-gram models."""
     if source.vocabulary != len(pieces):
         raise TacitError(
             f"the model has {source.vocabulary} labels and the inventory {len(pieces)} pieces; use the model's own"
         )
     return PieceText(
-        source, draw(source, seed, at_least_one(sentences), watch), lexicon(pieces, words), pieces.ends
+        source, draw(source, seed, at_least_one(sentences), progress), lexicon(pieces, words), pieces.ends
     )
 
 
-def count_pieces(text: PieceText, composed: Composed, watch: Watch | None = None) -> Counts:
-    """The counting step on B = M ∘ A, brought back to A."""
+def count_pieces(text: PieceText, composed: Composed, progress: Progress = no_progress) -> Counts:
+    """Counts on B = M ∘ A and returns the counts on A."""
     way = walk(composed, text.sentences.tokens, text.sentences.offsets, text.ends)
-    tally = Tally(composed.topology, way.states, whole=True)
+    tally = SoftTally(composed.topology, way.states, whole=True)
     groups = grouped([tally], way.history)
     unknown = np.zeros(len(composed.words))
-    for block in told(text.source.blocks(text.sentences, groups), groups, watch):
+    for block in reported(text.source.blocks(text.sentences, groups), groups, progress):
         tally.add(block)
         lost = unreadable(composed, way.states[block.positions], block.p)
         unknown += added(way.history[block.positions], lost, len(unknown))
     return to_words(composed, tally.counts(), unknown)
 
 
-def words_from_pieces(text: PieceText, topology: Topology, watch: Watch | None = None) -> Automaton:
-    """A^u_W: the model over uncased words, on an uncased topology, that is nearest to a piece network."""
-    return minimise(topology, count_pieces(text, compose(text.lexicon, topology), watch)).model
+def words_from_pieces(text: PieceText, topology: Topology, progress: Progress = no_progress) -> Automaton:
+    """Returns A^u_W: the model over uncased words, on an uncased topology, that is nearest to a piece network."""
+    return minimise(topology, count_pieces(text, compose(text.lexicon, topology), progress)).model
 
 
 def approximate_pieces(
@@ -114,20 +115,22 @@ def approximate_pieces(
     topology: Topology,
     seed: int = 0,
     caser: Caser | None = None,
-    watch: Watch | None = None,
+    progress: Progress = no_progress,
 ) -> Automaton:
-    """NN2WFA_P: the model on this topology that is nearest to a piece network; with a caser, a cased topology."""
+    """Returns the model on this topology that is nearest to a piece network (NN2WFA_P); with a caser it is cased."""
     if caser is None:
-        return words_from_pieces(text, topology, watch)
+        return words_from_pieces(text, topology, progress)
     cased = caser.cased
     if topology.vocabulary != len(cased.words):
         raise TacitError(
             f"the topology has {topology.vocabulary} labels and there are {len(cased.words)} cased words; "
             "make it with the caser's vocabulary"
         )
-    uncased = words_from_pieces(text, lowercase(topology, cased.lower, len(cased.uncased)), watch)
+    uncased = words_from_pieces(
+        text, lowercase(topology, cased.lower, len(cased.uncased)), stage(progress, 0, 1 / 2)
+    )
     sentences = len(text.sentences.offsets) - 1
-    return approximate(weighted(uncased), topology, sentences, seed, watch, recast(caser))
+    return approximate(weighted(uncased), topology, sentences, seed, stage(progress, 1 / 2, 1), recast(caser))
 
 
 def algorithm_1_pieces(
@@ -138,10 +141,11 @@ def algorithm_1_pieces(
     max_ngrams: int = MAX_NGRAMS,
     weight: float = 0.5,
     caser: Caser | None = None,
-    watch: Watch | None = None,
+    progress: Progress = no_progress,
 ) -> Models:
-    """A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
-    external = approximate_pieces(text, supplement, seed, caser, watch)
-    own = approximate_pieces(text, inferred, seed, caser, watch)
-    merged = merge(external, own, weight, max_ngrams)
-    return Models(external, own, merged, approximate_pieces(text, merged.topology, seed, caser, watch))
+    """Returns A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
+    external = approximate_pieces(text, supplement, seed, caser, stage(progress, 0, 1 / 3))
+    from_inferred = approximate_pieces(text, inferred, seed, caser, stage(progress, 1 / 3, 2 / 3))
+    merged = merge(external, from_inferred, weight, max_ngrams)
+    refined = approximate_pieces(text, merged.topology, seed, caser, stage(progress, 2 / 3, 1))
+    return Models(external, from_inferred, merged, refined)

@@ -44,7 +44,7 @@ class Ratios(NamedTuple):
 
 
 def ratios(caser: Caser) -> Ratios:
-    """The table of r, from p_cap."""
+    """Returns the table of r, from p_cap."""
     cased, shape = caser.cased, caser.model.topology
     many = np.diff(cased.starts)  # [uncased words] variants of each
     word = cased.lower[shape.labels]
@@ -72,7 +72,7 @@ def ratios(caser: Caser) -> Ratios:
 
 
 def recast(caser: Caser) -> Recast:
-    """What makes SampleApprox CapSampleApprox: hand it to `approximate` with a topology over cased words."""
+    """Returns the mapping to cased words: with it and a cased topology `approximate` is CapSampleApprox."""
     table, cased = ratios(caser), caser.cased
     path = paths(table.topology)  # root first
     root = int(np.flatnonzero(table.topology.backoff < 0)[0])
@@ -119,19 +119,19 @@ def recast(caser: Caser) -> Recast:
 
 
 def shares(caser: Caser) -> dict[str, dict[str, float]]:
-    """How the uses of each uncased word are shared among its variants whatever precedes: for uncased counts."""
+    """Returns each uncased word's share of uses by variant, whatever precedes; for uncased counts."""
     table, cased = ratios(caser), caser.cased
     root = int(np.flatnonzero(table.topology.backoff < 0)[0])
-    found: dict[str, dict[str, float]] = {}
+    shares_of: dict[str, dict[str, float]] = {}
     for arc in range(table.topology.starts[root], table.topology.starts[root + 1]):
         label = int(table.topology.labels[arc])
-        of = found.setdefault(cased.uncased.words[cased.lower[label]], {})
+        of = shares_of.setdefault(cased.uncased.words[cased.lower[label]], {})
         of[cased.words.words[label]] = float(table.inside[arc])
-    return found
+    return shares_of
 
 
 def _padded(cell: NDArray, beyond: int) -> Array:
-    """Few lengths, so that few programs are compiled; what is added falls outside the rows."""
+    """Pads to few lengths, so that few programs are compiled; the padding falls outside the rows."""
     fill = beyond if cell.dtype == np.int64 else 0
     return jnp.asarray(np.pad(cell, (0, bucket(len(cell)) - len(cell)), constant_values=fill))
 

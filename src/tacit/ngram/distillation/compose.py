@@ -29,7 +29,7 @@ from jax import Array
 from tacit.base.arrays import Bools, Floats, Ints
 from tacit.base.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Topology
-from tacit.ngram.distillation.lexicon import Lexicon
+from tacit.ngram.distillation.lexicon import PieceLexicon
 from tacit.ngram.distillation.soft_counts import Counts, added
 from tacit.text.flat import cells
 from tacit.text.vocabulary import UNK
@@ -37,7 +37,7 @@ from tacit.text.vocabulary import UNK
 
 @dataclass(frozen=True)
 class Composed:
-    """B, and how it hangs together with A."""
+    """B, and how its states and arcs belong to those of A."""
 
     topology: Topology  # over pieces
     words: Topology  # A
@@ -55,8 +55,8 @@ class Walk:
     history: Ints  # [tokens] the state of A before the word that the token belongs to
 
 
-def compose(lexicon: Lexicon, words: Topology) -> Composed:
-    """B = M ∘ A.
+def compose(lexicon: PieceLexicon, words: Topology) -> Composed:
+    """Composes B = M ∘ A.
 
     >>> from tacit.ngram.automaton import from_trie
     >>> from tacit.ngram.distillation.lexicon import of_segments
@@ -114,7 +114,7 @@ def compose(lexicon: Lexicon, words: Topology) -> Composed:
 
 
 def walk(composed: Composed, tokens: Ints, offsets: Ints, ends: Bools) -> Walk:
-    """Read sentences of pieces `<s> … </s>`; `ends` says after which pieces a word is over, [pieces].
+    """Reads sentences of pieces `<s> … </s>`; `ends` [pieces] says after which pieces a word ends.
 
     All sentences go at once, one piece at a time.
     """
@@ -144,7 +144,7 @@ def walk(composed: Composed, tokens: Ints, offsets: Ints, ends: Bools) -> Walk:
 
 
 def unreadable(composed: Composed, states: Ints, p: Array | Floats) -> Floats:
-    """The probability of pieces that no word has at these states, [rows], of rows p [rows or more, pieces]."""
+    """Returns the probability of pieces that no word has at these states, [rows]; p [rows or more, pieces]."""
     shape = composed.topology
     root = states.copy()
     while (on := shape.backoff[root] >= 0).any():
@@ -157,7 +157,7 @@ def unreadable(composed: Composed, states: Ints, p: Array | Floats) -> Floats:
 
 
 def to_words(composed: Composed, counts: Counts, unknown: Floats) -> Counts:
-    """Counts on B as counts on A; `unknown` [states of A] is what words outside A weigh after each state."""
+    """Returns counts on B as counts on A; `unknown` [states of A] is the mass of words outside A after each state."""
     a = composed.words
     arcs = np.where(composed.emits >= 0, counts.arcs[composed.emits], 0.0)
     phi = added(composed.second, counts.phi, len(a))

@@ -1,7 +1,7 @@
-"""How good a distilled model is: on held-out text, beside the network and beside plain n-grams of its size.
+"""Measures a distilled model on held-out text, beside the network and beside plain n-gram models of its size.
 
-What it is compared with includes a Kneser-Ney model of the clients' own collected text: in the world nobody could
-make it, in a simulation it tells what not collecting costs.
+One of those is a Kneser-Ney model of the clients' text in one place. Nobody could make it in practice; in a simulation
+it shows what it costs not to collect the text.
 """
 
 from __future__ import annotations
@@ -9,116 +9,114 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit import runs
-from tacit.federated.evaluation import scorer
 from tacit.lm.protocol import suggest
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import reader
 from tacit.ngram.compact.model import CompactSource
 from tacit.ngram.distillation import capitals
+from tacit.ngram.distillation.model import Distilled, DistillOptions, words_of
 from tacit.ngram.distillation.sampling import Sentences
 from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.score import score
 from tacit.scoring.scores import summary
 from tacit.text.packed import Packed
-from tacit.text.prepare import prepare
 from tacit.text.vocabulary import BOS, UNK, Vocabulary
-
-if TYPE_CHECKING:
-    from tacit.ngram.distillation.distill import Distilled, DistillOptions
 
 _ASKED = 300  # contexts whose suggestions are timed
 
 
-class Judged(NamedTuple):
-    """Text that a model is measured on."""
+class HeldOutText(NamedTuple):
+    """The text that a distilled model is measured on."""
 
     network: Packed  # held-out text in the labels of the network
     words: Packed  # the same in words
     collected: Packed | None  # what the clients typed, in words; None where it is never in one place
 
 
-def held_out(run: runs.Run, found: Distilled, data: Path | None) -> Judged:
-    """The run's own held-out people (or test split), and its clients' text."""
-    config = run.config
-    rest = config.partition, config.typists, config.seed
-    ready = words = prepare(config.text, *rest, run.encoder, data)
-    known = run.spelling.words if run.spelling else run.vocabulary
-    known = known if found.caser else found.vocabulary  # single words of a larger vocabulary count as known
+def held_out_text(run: runs.Run, distilled: Distilled, data: Path | None) -> HeldOutText:
+    """Reads the text of the run's held-out people (or its test split), and its clients' text."""
+    ready = words = run.prepare(data)
+    # single words of a larger vocabulary count as known
+    known = words_of(run) if distilled.caser else distilled.vocabulary
     if run.spelling or len(known) > len(run.vocabulary):
-        words = prepare(replace(config.text, pieces=0, inventory=""), *rest, known, data)
-    return Judged(ready.test, words.test, words.clients if isinstance(words.clients, Packed) else None)
+        words = run.prepare(data, words=known)
+    return HeldOutText(ready.test, words.test, words.clients if isinstance(words.clients, Packed) else None)
 
 
 def measure(
-    run: runs.Run, found: Distilled, options: DistillOptions, judged: Judged, file: Path
+    run: runs.Run, distilled: Distilled, options: DistillOptions, held_out: HeldOutText, file: Path
 ) -> dict[str, Any]:
-    """How good the model is on held-out text, beside the network and beside plain n-grams of its size.
+    """Scores the model on held-out text, beside the network and beside plain n-gram models of its size.
 
-    A cased model is scored on the same text with capitals put back by the caser, capitals counted.
+    A cased model is scored on the same text with capitals restored by the caser; capitals count.
     """
-    text = _text_of(found, judged.words)
+    text = _in_labels_of(distilled, held_out.words)
     stored = reader.open(file)
     words, quantised = stored.to_automaton()
     places = np.array(
-        [words.index.get(w, UNK) if i > UNK else i for i, w in enumerate(found.vocabulary.words)]
+        [words.index.get(w, UNK) if i > UNK else i for i, w in enumerate(distilled.vocabulary.words)]
     )
-    own = replace(text, tokens=places[text.tokens].astype(np.int32))
-    scores = scorer(run.model, run.spelling)(run.params, judged.network)
-    rows = {
-        "network": summary(scores, judged.network, run.spelling),
-        "n-gram": summary(score(found.model, text), text),
-        "compact file": summary(score(quantised, own), own),
+    in_file = replace(text, tokens=places[text.tokens].astype(np.int32))
+    scores = run.score(held_out.network)
+    models = {
+        "network": summary(scores, held_out.network, run.spelling),
+        "n-gram": summary(score(distilled.model, text), text),
+        "compact file": summary(score(quantised, in_file), in_file),
     }
-    labels = len(found.caser.cased.words) if found.caser else len(run.vocabulary)
-    labels = len(run.spelling.words) if run.spelling and not found.caser else labels
-    plain: dict[str, Automaton | None]
-    plain = {"Kneser-Ney, supplement": found.supplement, "Kneser-Ney, collected text": None}
-    if judged.collected is not None:
-        pooled = _known(_text_of(found, judged.collected), labels)
-        plain["Kneser-Ney, collected text"] = from_corpus(
-            Sentences(pooled.tokens.astype(np.int64), pooled.offsets),
-            labels,
-            options.order,
-            options.max_ngrams,
-        )
-    for name, model in plain.items():
-        if model is not None:
-            shorter = _known(text, labels)
-            rows[name] = summary(score(model, shorter), shorter)
-    shape = found.model.topology
+    for name, model in _kneser_ney(run, distilled, options, held_out.collected).items():
+        shorter = _known(text, model.topology.vocabulary)
+        models[name] = summary(score(model, shorter), shorter)
+    shape = distilled.model.topology
     return {
         "topology": options.topology,
         "order": options.order,
         "cased": options.cased,
         "ngrams": len(shape.labels),
         "states": len(shape),
-        "vocabulary": len(found.vocabulary),
+        "vocabulary": len(distilled.vocabulary),
         "sentences": options.sentences,
-        "models": rows,
-        "latency_us": latency(stored, words, own),
+        "models": models,
+        "latency_us": latency(stored, words, in_file),
     }
 
 
-def _text_of(found: Distilled, text: Packed) -> Packed:
-    """A text of the run in the model's labels."""
-    if not found.caser:
+def _kneser_ney(
+    run: runs.Run, distilled: Distilled, options: DistillOptions, collected: Packed | None
+) -> dict[str, Automaton]:
+    """Returns Kneser-Ney models of the same size: of the supplement, and of the clients' text in one place."""
+    models = {}
+    if distilled.supplement is not None:
+        models["Kneser-Ney, supplement"] = distilled.supplement
+    if collected is not None:
+        labels = len(distilled.caser.cased.words) if distilled.caser else len(words_of(run))
+        pooled = _known(_in_labels_of(distilled, collected), labels)
+        sentences = Sentences(pooled.tokens.astype(np.int64), pooled.offsets)
+        models["Kneser-Ney, collected text"] = from_corpus(
+            sentences, labels, options.order, options.max_ngrams
+        )
+    return models
+
+
+def _in_labels_of(distilled: Distilled, text: Packed) -> Packed:
+    """Returns a text of the run in the labels of the distilled model."""
+    if not distilled.caser:
         return text
-    tokens = capitals.recast(found.caser).rewrite(Sentences(text.tokens.astype(np.int64), text.offsets))
+    tokens = capitals.recast(distilled.caser).rewrite(Sentences(text.tokens.astype(np.int64), text.offsets))
     return replace(text, tokens=tokens.astype(np.int32))
 
 
 def _known(text: Packed, words: int) -> Packed:
-    """The text for a model that knows the first so many words only."""
+    """Returns the text for a model that knows only the first `words` words."""
     return replace(text, tokens=np.where(text.tokens < words, text.tokens, UNK).astype(np.int32))
 
 
 def latency(stored: reader.Compact, words: Vocabulary, text: Packed) -> dict[str, float]:
-    """Microseconds for the three best next words from the file, at places of a text."""
+    """Times the three best next words from the file at places of a text, in microseconds."""
     places = np.flatnonzero(text.tokens != BOS)
     source = CompactSource(stored)
     suggest(source, [], 3)  # the first call puts favourites in order

@@ -1,4 +1,4 @@
-"""Counted unigrams in a backoff n-gram model, over a larger vocabulary than its own (paper 4, section 3.3).
+"""Puts counted unigrams into a backoff n-gram model, over a larger vocabulary (paper 4, section 3.3).
 
 A model's higher orders know the commonest words; a keyboard must also know the rest, from unigrams alone. The
 counted distribution u replaces the unigram part of the model (the arcs of its root), or is mixed into it:
@@ -32,7 +32,7 @@ from tacit.text.vocabulary import EOS, UNK, Vocabulary
 
 
 def spread_case(counts: Mapping[str, float], variants: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Uncased counts over case variants, by p(variant | uncased word); a word without variants stays as it is.
+    """Spreads uncased counts over case variants by p(variant | uncased word); a word without variants stays.
 
     >>> spread_case({"york": 10.0, "so": 3.0}, {"york": {"York": 0.75, "york": 0.25}})
     {'York': 7.5, 'york': 2.5, 'so': 3.0}
@@ -41,11 +41,11 @@ def spread_case(counts: Mapping[str, float], variants: Mapping[str, Mapping[str,
     for word, count in counts.items():
         shares = variants.get(word) or {word: 1.0}
         if any(not p >= 0 for p in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
-            raise TacitError(f"the case variants of {word!r} do not have probabilities that add up to one")
+            raise TacitError(f"the case variants of {word!r} must have probabilities that add up to one")
         for variant, p in shares.items():
             if variant.lower() != word:
                 raise TacitError(
-                    f"{variant!r} is no case variant of {word!r}; variants differ in capitals only"
+                    f"{variant!r} is not a case variant of {word!r}; variants differ in capitals only"
                 )
             spread[variant] = count * p
     return spread
@@ -59,7 +59,7 @@ def with_unigrams(
     variants: Mapping[str, Mapping[str, float]] | None = None,
     unknown: float | None = None,
 ) -> tuple[Automaton, Vocabulary]:
-    """The model with counted unigrams, and its vocabulary: its own words, then the others by falling count.
+    """Returns the model with counted unigrams, and its vocabulary: its own words, then others by falling count.
 
     `weight` is α, 1 for replacing. A word of the model that was never counted is taken for half of the rarest that
     was, so that everything that can be typed keeps a probability. `unknown` is what `<unk>` shall have at the root.
@@ -92,7 +92,7 @@ def with_unigrams(
         raise TacitError(f"the probability of <unk> is {unknown:g}; it must lie between 0 and 1")
     counts = {word: n for word, n in (spread_case(counts, variants) if variants else counts).items() if n > 0}
     if not counts:
-        raise TacitError("no word was counted; a unigram distribution needs at least one")
+        raise TacitError("no word has a count above 0; a unigram distribution needs at least one")
     new = sorted((word for word in counts if word not in words.index), key=lambda word: (-counts[word], word))
     larger = Vocabulary(words.words + tuple(new))
     shape, log_p = _more_words(model, int(roots[0]), len(new))
@@ -102,7 +102,7 @@ def with_unigrams(
 
 
 def _more_words(model: Automaton, root: int, more: int) -> tuple[Topology, Floats]:
-    """Arcs from the root to itself for `more` words, which are given the next labels and no probability yet."""
+    """Adds arcs from the root to itself for `more` words, with the next labels and no probability yet."""
     shape, end = model.topology, int(model.topology.starts[root + 1])
     starts = shape.starts.copy()
     starts[root + 1 :] += more
@@ -125,7 +125,7 @@ def _mixed(
     weight: float,
     unknown: float | None,
 ) -> Floats:
-    """The logarithms of the root's new weights, [root arcs]; the weights sum to one."""
+    """Returns the logarithms of the root's new weights, [root arcs]; the weights sum to one."""
     p = p / p.sum()
     if unknown is not None:
         p[labels == UNK] = unknown

@@ -29,7 +29,7 @@ NOTHING = -1  # no output (ε), or no arc
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class PieceLexicon:
     """States and arcs; the arcs of state q are `starts[q]:starts[q + 1]`, by ascending piece."""
 
     pieces: int  # labels are below it
@@ -58,10 +58,10 @@ class Lexicon:
     @cached_property
     def emits(self) -> Ints:
         """The arc on which each word is written, (q_y, x_y), [words]; −1 for a word that has no pieces."""
-        found = np.full(self.words, NOTHING, np.int64)
-        some = self.outputs >= 0
-        found[self.outputs[some]] = np.flatnonzero(some)
-        return found
+        arcs = np.full(self.words, NOTHING, np.int64)
+        writes = self.outputs >= 0
+        arcs[self.outputs[writes]] = np.flatnonzero(writes)
+        return arcs
 
     def arc(self, states: Ints, pieces: Ints) -> Ints:
         """The arc of each piece at its state, −1 where there is none (or the state is −1)."""
@@ -70,8 +70,8 @@ class Lexicon:
         return np.where(self.keys[at] == wanted, at, NOTHING)
 
 
-def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> Lexicon:
-    """The lexicon of words given by their pieces: `segments[y]` spells word y; an empty one cannot be spelt.
+def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> PieceLexicon:
+    """Returns the lexicon of words by their pieces: `segments[y]` spells word y; empty if it cannot be spelt.
 
     >>> m = of_segments([[], [], [], [3, 4], [3, 5]], pieces=6)  # ab and ac, of a, b, c
     >>> len(m), m.labels.tolist(), m.targets.tolist(), m.outputs.tolist()
@@ -110,11 +110,11 @@ def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> Lexicon:
     keys, targets, outputs = (np.concatenate(column) for column in zip(*rows, strict=True))
     starts = np.searchsorted(keys, np.arange(states + 1) * pieces)
     paths = np.searchsorted(keys, path_keys)
-    return Lexicon(pieces, len(sizes), starts, keys % pieces, targets, outputs, path_starts, paths)
+    return PieceLexicon(pieces, len(sizes), starts, keys % pieces, targets, outputs, path_starts, paths)
 
 
-def lexicon(pieces: Pieces, words: Vocabulary) -> Lexicon:
-    """The lexicon of a vocabulary of words over an inventory of pieces."""
+def lexicon(pieces: Pieces, words: Vocabulary) -> PieceLexicon:
+    """Returns the lexicon of a vocabulary of words over an inventory of pieces."""
     segments = pieces.segment(words.words[UNK + 1 :])
     spelt = [() if s == (UNK,) else s for s in segments]
     return of_segments([(), (EOS,), (UNK,), *spelt], len(pieces))

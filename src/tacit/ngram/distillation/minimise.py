@@ -42,21 +42,21 @@ _STABLE = 1e-10  # nats per visit that a step must gain for a state to be worked
 
 
 class Fit(NamedTuple):
-    """An automaton, and how the objective rose."""
+    """An automaton, and the objective at each iteration."""
 
     model: Automaton
     objective: list[float]  # per iteration, from the start; each at least the one before
 
 
 def minimise(topology: Topology, counts: Counts, fixed: bool = False, iterations: int = 1000) -> Fit:
-    """The weights on this topology that are nearest to the source that was counted.
+    """Returns the weights on this topology that are nearest to the source that was counted.
 
     >>> from tacit.ngram.automaton import distribution, from_trie
     >>> from tacit.ngram.trie import of_words
     >>> pairs = from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4))  # states: empty, after 0, after 3
     >>> counts = Counts(np.array([0.5, 1.25, 0.25, 3.0, 2.0]), np.array([0.0, 1.0, 1.0]), np.array([9.0, 4.0, 3.0]))
-    >>> found = minimise(pairs, counts).model
-    >>> distribution(found, 1).round(3).tolist(), distribution(found, 2).round(3).tolist()
+    >>> nearest = minimise(pairs, counts).model
+    >>> distribution(nearest, 1).round(3).tolist(), distribution(nearest, 2).round(3).tolist()
     ([0.0, 0.125, 0.125, 0.75], [0.0, 0.667, 0.25, 0.083])
     """
     if len(counts.arcs) != len(topology.labels) or len(counts.phi) != len(topology):
@@ -85,7 +85,7 @@ def minimise(topology: Topology, counts: Counts, fixed: bool = False, iterations
 
 
 def remainders(topology: Topology, y: Floats, y_phi: Floats) -> Floats:
-    """d(q, backoff(q)): what the backoff state gives to labels that q has not, [states]; 1 at roots."""
+    """Returns d(q, backoff(q)): the backoff state's mass for labels that q does not have, [states]; 1 at roots."""
     inner = topology.below >= 0
     d = 1.0 - added(topology.owners[inner], y[topology.below[inner]], len(topology))
     few = np.flatnonzero((topology.backoff >= 0) & (d < _CANCELS))
@@ -95,9 +95,9 @@ def remainders(topology: Topology, y: Floats, y_phi: Floats) -> Floats:
 
 
 def _rest(topology: Topology, states: Ints, y: Floats, y_phi: Floats) -> Floats:
-    """`remainders` of these states as the sum of all that is not subtracted."""
+    """Returns `remainders` of these states, summed instead of subtracted."""
     back = topology.backoff[states]
-    found = y_phi[back].copy()
+    rest = y_phi[back].copy()
     sizes = np.diff(topology.starts)[back]
     step = max(1, int((1 << 22) // max(1, sizes.max())))
     for i in range(0, len(states), step):  # a few at a time: a root has as many arcs as there are words
@@ -105,19 +105,19 @@ def _rest(topology: Topology, states: Ints, y: Floats, y_phi: Floats) -> Floats:
         which, arcs = topology.arcs_of(back[part])
         which += i
         other = topology.arc(states[which], topology.labels[arcs]) < 0
-        found += added(which[other], y[arcs[other]], len(states))
-    return found
+        rest += added(which[other], y[arcs[other]], len(states))
+    return rest
 
 
 def closed(topology: Topology) -> NDArray[np.bool_]:
-    """States that no label is left for behind φ: roots, and those with all labels of a closed backoff state."""
+    """Returns states with no label left behind φ: roots, and those with all labels of a closed backoff state."""
     sizes, depth = np.diff(topology.starts), topology.depth
-    found = topology.backoff < 0
+    shut = topology.backoff < 0
     for d in range(1, int(depth.max(initial=0)) + 1):
         mine = np.flatnonzero(depth == d)
         back = topology.backoff[mine]
-        found[mine] = found[back] & (sizes[mine] == sizes[back])
-    return found
+        shut[mine] = shut[back] & (sizes[mine] == sizes[back])
+    return shut
 
 
 def _check_complete(topology: Topology) -> None:
@@ -143,8 +143,8 @@ def _objective(topology: Topology, c: Floats, phi: Floats, y: Floats, y_phi: Flo
     )
 
 
-class _Part(NamedTuple):
-    """The arcs of the states that are still being solved, numbered anew, and the arcs that lie above them."""
+class _Unsolved(NamedTuple):
+    """The arcs of the states that are still being solved, renumbered, and the arcs above them."""
 
     states: Ints  # [S]
     arcs: Ints  # [A] of these states, state by state
@@ -155,7 +155,7 @@ class _Part(NamedTuple):
     under: Ints  # [K] and the place in `arcs` of the same label one failure arc down
 
 
-def _part(topology: Topology, phi: Floats, states: Ints) -> _Part:
+def _part(topology: Topology, phi: Floats, states: Ints) -> _Unsolved:
     mine = np.zeros(len(topology), np.bool_)
     mine[states] = True
     sizes = np.diff(topology.starts)[states]
@@ -164,7 +164,7 @@ def _part(topology: Topology, phi: Floats, states: Ints) -> _Part:
     place[arcs] = np.arange(len(arcs))
     above = np.flatnonzero((topology.backoff >= 0) & mine[np.maximum(topology.backoff, 0)] & (phi > 0))
     over, upper = topology.arcs_of(above)
-    return _Part(
+    return _Unsolved(
         states,
         arcs,
         np.cumsum(sizes) - sizes,
@@ -185,7 +185,7 @@ def _climb(
     solved: NDArray[np.bool_],
     iterations: int,
 ) -> tuple[Floats, Floats, list[float]]:
-    """Steps up for the states that others back off to; y, y[φ] and what each step gained, over all states."""
+    """Climbs for the states that others back off to; returns y, y[φ] and each step's gain over all states."""
     gains: list[float] = []
     part = _part(topology, phi, np.flatnonzero(solved))
     for _ in range(iterations):
@@ -213,23 +213,23 @@ def _climb(
 
 
 def _heights(
-    topology: Topology, part: _Part, c: Floats, phi: Floats, y: Floats, y_phi: Floats
+    topology: Topology, part: _Unsolved, c: Floats, phi: Floats, y: Floats, y_phi: Floats
 ) -> tuple[Floats, Floats]:
-    """The objective of each state of the part, [S], and d of those above them, [H]."""
+    """Returns the objective of each state of the part, [S], and d of those above them, [H]."""
     mine = y[part.arcs]
     d = 1.0 - added(part.over, mine[part.under], len(part.above))
     few = np.flatnonzero(d < _CANCELS)
     if len(few):
         d[few] = _rest(topology, part.above[few], y, y_phi)
     height = np.add.reduceat(c[part.arcs] * np.log(mine), part.starts)
-    own = phi[part.states]
-    height += own * np.log(np.where(own > 0, y_phi[part.states], 1.0))
+    phi_here = phi[part.states]
+    height += phi_here * np.log(np.where(phi_here > 0, y_phi[part.states], 1.0))
     place = np.searchsorted(part.states, topology.backoff[part.above])
     return height - added(place, phi[part.above] * np.log(d), len(part.states)), d
 
 
-def _tangent(part: _Part, c: Floats, phi: Floats, total: Floats, f: Floats) -> tuple[Floats, Floats]:
-    """y = C / (λ − f) with Σ y = 1 for every state of the part: of its arcs and of φ.
+def _tangent(part: _Unsolved, c: Floats, phi: Floats, total: Floats, f: Floats) -> tuple[Floats, Floats]:
+    """Solves y = C / (λ − f) with Σ y = 1 for every state of the part: its arcs and φ.
 
     In s = λ − max f, which keeps its digits where λ is near a pole.
     """
@@ -250,7 +250,7 @@ def _tangent(part: _Part, c: Floats, phi: Floats, total: Floats, f: Floats) -> t
 def _weights(
     topology: Topology, y: Floats, y_phi: Floats, seen: NDArray[np.bool_], shut: NDArray[np.bool_]
 ) -> Automaton:
-    """The automaton; states that no sample came to repeat their backoff state, the shallow ones first."""
+    """Returns the automaton; states that no sample reached repeat their backoff state, shallow ones first."""
     depth, owners = topology.depth, topology.owners
     roots = ~seen & (topology.backoff < 0)
     y[roots[owners]] = 1.0 / np.diff(topology.starts)[owners[roots[owners]]]
@@ -261,6 +261,6 @@ def _weights(
     rest = np.maximum(1.0 - added(owners, y, len(topology)), 0.0)
     left = remainders(topology, y, np.where(blank, rest, y_phi))
     log_backoff = np.zeros(len(topology))
-    some = seen & ~shut
-    log_backoff[some] = np.log(y_phi[some]) - np.log(left[some])
+    backing = seen & ~shut
+    log_backoff[backing] = np.log(y_phi[backing]) - np.log(left[backing])
     return Automaton(topology, np.log(y), log_backoff)

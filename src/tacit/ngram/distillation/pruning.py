@@ -32,7 +32,7 @@ from tacit.text.vocabulary import EOS
 def prune(
     model: Automaton, max_ngrams: int, visits: Floats | None = None, allowed: Bools | None = None
 ) -> Automaton:
-    """The model with at most `max_ngrams` arcs, those whose loss costs least left out.
+    """Returns the model with at most `max_ngrams` arcs; those whose loss costs least are removed.
 
     `visits` [states] says how often each state occurs (`counting.visits`). Arcs not `allowed` go in any case; so must
     be everything that hangs on them.
@@ -59,7 +59,7 @@ def prune(
 
 
 def losses(model: Automaton, visits: Floats | None = None) -> Floats:
-    """D of each arc, [arcs]: nats per word lost by taking it out. 0 at roots."""
+    """Returns D of each arc, [arcs]: the nats per word lost by removing it; 0 at roots."""
     shape = model.topology
     owner = shape.owners
     p = np.exp(model.log_p)
@@ -71,14 +71,14 @@ def losses(model: Automaton, visits: Floats | None = None) -> Floats:
     freed, left = np.maximum(freed, EPSILON), np.maximum(left, EPSILON)
     log_alpha = np.log(freed) - np.log(left)
     new = np.log(freed[owner] + p) - np.log(left[owner] + lower)
-    found = -occurs[owner] * (
+    loss = -occurs[owner] * (
         p * (np.log(lower) + new - model.log_p) + freed[owner] * (new - log_alpha[owner])
     )
-    return np.where(inner, found, 0.0)
+    return np.where(inner, loss, 0.0)
 
 
 def restrict(model: Automaton, keep: Bools) -> Automaton:
-    """The model with these arcs only; the weights of φ are made anew.
+    """Returns the model with these arcs only and new weights of φ.
 
     A state without arcs is no more: who led or backed off to it goes to its backoff state. Roots stay.
     """
@@ -102,52 +102,54 @@ def restrict(model: Automaton, keep: Bools) -> Automaton:
 
 
 def with_backoffs(topology: Topology, log_p: Floats) -> Automaton:
-    """The automaton of these arc weights, with the weights of φ that make every state sum to one."""
+    """Returns the automaton of these arc weights, with the weights of φ that make every state sum to one."""
     left, freed = _shares(topology, np.exp(log_p))
-    some = ~closed(topology)
+    backing = ~closed(topology)
     log_backoff = np.zeros(len(topology))
-    log_backoff[some] = np.log(np.maximum(freed[some], EPSILON)) - np.log(np.maximum(left[some], EPSILON))
+    log_backoff[backing] = np.log(np.maximum(freed[backing], EPSILON)) - np.log(
+        np.maximum(left[backing], EPSILON)
+    )
     return Automaton(topology, log_p, log_backoff)
 
 
 def parents(topology: Topology) -> Ints:
-    """The arc that makes each state's history from the history less its last word, [states].
+    """Returns the arc that leads to each state from the history without its last word, [states].
 
     −1 where there is none: at roots and at the history `<s>`.
     """
     depth = topology.depth
     longer = (topology.targets >= 0) & (depth[topology.targets] == depth[topology.owners] + 1)
-    found = np.full(len(topology), -1, np.int64)
-    found[topology.targets[longer]] = np.flatnonzero(longer)
-    return found
+    arcs = np.full(len(topology), -1, np.int64)
+    arcs[topology.targets[longer]] = np.flatnonzero(longer)
+    return arcs
 
 
 def _shares(shape: Topology, p: Floats) -> tuple[Floats, Floats]:
-    """What backoff states give to labels that a state has not, and what it has for them itself, [states] each."""
+    """Returns the mass of labels that a state does not have: at its backoff state, and at the state, [states] each."""
     freed = 1.0 - added(shape.owners, p, len(shape))
     return remainders(shape, p, np.maximum(freed, 0.0)), freed
 
 
 def _occurrences(model: Automaton) -> Floats:
-    """p(h) by the model's own probabilities along h; `<s>` occurs as often as `</s>`."""
+    """Returns p(h) by the model's probabilities along h; `<s>` occurs as often as `</s>`."""
     shape = model.topology
     arc, depth = parents(shape), shape.depth
-    found = np.ones(len(shape))  # roots
+    p = np.ones(len(shape))  # roots
     for d in range(1, int(depth.max(initial=0)) + 1):
         mine = np.flatnonzero((depth == d) & (arc >= 0))
-        found[mine] = found[shape.owners[arc[mine]]] * np.exp(model.log_p[arc[mine]])
+        p[mine] = p[shape.owners[arc[mine]]] * np.exp(model.log_p[arc[mine]])
         opening = np.flatnonzero((depth == d) & (arc < 0))
-        found[opening] = np.exp(model.log_p[(shape.labels == EOS) & (shape.backoff[shape.owners] < 0)]).sum()
-    return found
+        p[opening] = np.exp(model.log_p[(shape.labels == EOS) & (shape.backoff[shape.owners] < 0)]).sum()
+    return p
 
 
 def _with_what_hangs_on(shape: Topology, worth: Floats) -> Floats:
-    """The largest worth of each arc and of all longer n-grams that begin or end with it."""
+    """Returns the largest worth of each arc and of all longer n-grams that begin or end with it."""
     worth, arc, depth = worth.copy(), parents(shape), shape.depth[shape.owners]
     for d in range(int(depth.max(initial=0)), 0, -1):
         mine = np.flatnonzero(depth == d)
         before = arc[shape.owners[mine]]
-        some = before >= 0
-        np.maximum.at(worth, before[some], worth[mine[some]])
+        longer = before >= 0
+        np.maximum.at(worth, before[longer], worth[mine[longer]])
         np.maximum.at(worth, shape.below[mine], worth[mine])
     return worth

@@ -30,6 +30,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
+from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import stream, uniform
 from tacit.models.base import LanguageModel, Params
 from tacit.ngram.automaton import Automaton, distributions
@@ -51,14 +52,14 @@ class Sentences(NamedTuple):
     offsets: Ints  # [sentences + 1]
 
 
-class Block(NamedTuple):
-    """Probabilities of the next word at some positions; a position is that of the word to come."""
+class ProbabilityBlock(NamedTuple):
+    """Probabilities of the next word at positions of a text; a position is that of the word to come."""
 
     positions: Ints  # [rows] places in `tokens`
     p: Array | Floats  # [rows or more, V]; rows beyond the positions are 0
 
 
-class Source(NamedTuple):
+class SampledModel(NamedTuple):
     """A model as sentences and probabilities.
 
     `blocks(text, groups)`, groups [total]: rows of a block ascend by group; positions of a negative group are left
@@ -67,24 +68,23 @@ class Source(NamedTuple):
 
     vocabulary: int
     sample: Callable[[int, int, int], Sentences]
-    blocks: Callable[[Sentences, Ints], Iterator[Block]]
+    blocks: Callable[[Sentences, Ints], Iterator[ProbabilityBlock]]
 
 
-def draw(source: Source, seed: int, count: int, watch: Callable[[int, int], None] | None = None) -> Sentences:
-    """The first `count` sentences of a source, drawn in parts; `watch(done, count)` after each."""
+def draw(source: SampledModel, seed: int, count: int, progress: Progress = no_progress) -> Sentences:
+    """Draws the first `count` sentences of a source, in parts."""
     tokens, lengths = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     size = -(-count // max(1, -(-count // _AT_ONCE)))  # equal parts: one program
     for start in range(0, count, max(1, size)):
         part = source.sample(seed, start, min(size, count - start))
         tokens.append(part.tokens)
         lengths.append(np.diff(part.offsets))
-        if watch:
-            watch(min(start + size, count), count)
+        progress("drawing sentences", min(start + size, count) / count)
     return Sentences(np.concatenate(tokens), flat.ends(np.concatenate(lengths)))
 
 
-def network(model: LanguageModel, params: Params, longest: int = LONGEST, at_once: int = 0) -> Source:
-    """A neural language model as a source. `at_once` bounds the cells [rows, V] that are held at once; 0 chooses.
+def network(model: LanguageModel, params: Params, longest: int = LONGEST, at_once: int = 0) -> SampledModel:
+    """Returns a neural language model as a source. `at_once` bounds the cells [rows, V] held at once; 0 chooses.
 
     >>> from tacit.models import ModelConfig, language_model
     >>> small = language_model(ModelConfig(embedding=4, hidden=4), 9)
@@ -102,7 +102,7 @@ def network(model: LanguageModel, params: Params, longest: int = LONGEST, at_onc
         words = _draw(model, rows, min(cells, rows), longest, params, key, first, count)
         return _laid_out(np.asarray(words)[:count])
 
-    def blocks(text: Sentences, groups: Ints) -> Iterator[Block]:
+    def blocks(text: Sentences, groups: Ints) -> Iterator[ProbabilityBlock]:
         count, lengths = len(text.offsets) - 1, np.diff(text.offsets) - 1
         if count == 0:
             return
@@ -117,18 +117,18 @@ def network(model: LanguageModel, params: Params, longest: int = LONGEST, at_onc
         group = np.where(targets >= 0, groups[targets], -1)
         real = (group >= 0).sum(axis=1)
         most = int(real.max())  # the same shape for all batches: one program
-        for inputs, own, mine, count in zip(rows.inputs, targets, group, real.tolist(), strict=True):
+        for inputs, positions, mine, count in zip(rows.inputs, targets, group, real.tolist(), strict=True):
             order = np.argsort(np.where(mine < 0, np.iinfo(np.int64).max, mine), kind="stable")[:most]
             if count:
                 words = text.tokens[inputs].astype(np.int32)  # [rows, time]
                 p = _probabilities(model, params, words, order.astype(np.int32), count)
-                yield Block(own[order[:count]], p)
+                yield ProbabilityBlock(positions[order[:count]], p)
 
-    return Source(vocabulary, sample, blocks)
+    return SampledModel(vocabulary, sample, blocks)
 
 
-def weighted(model: Automaton, longest: int = LONGEST, at_once: int = 1 << 22) -> Source:
-    """An automaton as a source; of positions of one group, those in the same state are added up.
+def weighted(model: Automaton, longest: int = LONGEST, at_once: int = 1 << 22) -> SampledModel:
+    """Returns an automaton as a source; positions of one group in the same state are added up.
 
     >>> from tacit.ngram import automaton, kneser_ney
     >>> pairs = automaton.from_kneser_ney(kneser_ney.fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2))
@@ -149,7 +149,7 @@ def weighted(model: Automaton, longest: int = LONGEST, at_once: int = 1 << 22) -
             on, states = on[go], shape.targets[arcs][go]
         return _laid_out(words)
 
-    def blocks(text: Sentences, groups: Ints) -> Iterator[Block]:
+    def blocks(text: Sentences, groups: Ints) -> Iterator[ProbabilityBlock]:
         states = shape.states_along(text.tokens, text.offsets)
         at = np.flatnonzero((groups >= 0) & (states >= 0))
         by = at[np.lexsort((states[at], groups[at]))]
@@ -160,14 +160,16 @@ def weighted(model: Automaton, longest: int = LONGEST, at_once: int = 1 << 22) -
         rows = max(1, at_once // shape.vocabulary)
         for i in range(0, len(first), rows):
             positions = by[first[i : i + rows]]
-            yield Block(positions, times[i : i + rows, None] * distributions(model, states[positions]))
+            yield ProbabilityBlock(
+                positions, times[i : i + rows, None] * distributions(model, states[positions])
+            )
 
-    return Source(shape.vocabulary, sample, blocks)
+    return SampledModel(shape.vocabulary, sample, blocks)
 
 
 @partial(jax.jit, static_argnums=0)
 def _probabilities(model: LanguageModel, params: Params, words: Array, order: Array, real: Array) -> Array:
-    """p of every next word after cells of [rows, time], `<s>` excepted; cells in this order, [cells, V]."""
+    """Returns p of every next word but `<s>` after cells of [rows, time], in this order, [cells, V]."""
     features = model.features(params, words, None)
     features = features.reshape(-1, features.shape[-1])[order]
     logits = model.logits(params, features).at[:, BOS].set(-jnp.inf)
@@ -185,7 +187,7 @@ def _draw(
     first: Array,
     count: Array,
 ) -> Array:
-    """`count` sentences as words [rows, longest + 2], `</s>` from their end on; rows beyond count mean nothing."""
+    """Draws `count` sentences as words [rows, longest + 2], padded with `</s>`; rows beyond count mean nothing."""
 
     def uniforms(number: Array, place: Array) -> Array:
         return jax.random.uniform(jax.random.fold_in(jax.random.fold_in(key, first + number), place), (2,))
@@ -213,7 +215,7 @@ def _draw(
 
 
 def _choose(logits: Array, draws: Array) -> Array:
-    """A word by its probability, never `<s>`; draws [lanes, 2] in [0, 1).
+    """Picks a word by its probability, never `<s>`; draws [lanes, 2] in [0, 1).
 
     First a slice of the vocabulary by its sum, then a word in it: one pass over [lanes, V].
     """
@@ -232,7 +234,7 @@ def _choose(logits: Array, draws: Array) -> Array:
 
 
 def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> Ints:
-    """An arc for each state, on its backoff path, by the probability of its label there.
+    """Draws an arc for each state, on its backoff path, by the probability of its label there.
 
     φ leads on to the backoff state with what the state has no arc for; a label that it has is drawn again. This
     takes w[φ] draws for each one at the state, about one or fewer in any sensible model.
@@ -246,15 +248,15 @@ def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> 
         if not len(todo):
             return arcs
         here, low = at[todo], sums[shape.starts[at[todo]]]
-        own = sums[shape.starts[here + 1]] - low  # [todo] what the arcs have, φ has the rest
-        whole = (shape.backoff[here] < 0) | (own > 1 - 1e-12)  # nothing for φ, whatever rounding says
-        draw = uniform(*where, numbers[todo], place, attempt) * np.where(whole, own, 1.0)
-        on = draw < own
-        found = np.searchsorted(sums, low + draw, side="right") - 1
-        found = np.clip(found, shape.starts[here], shape.starts[here + 1] - 1)
+        inside = sums[shape.starts[here + 1]] - low  # [todo] what the arcs have, φ has the rest
+        whole = (shape.backoff[here] < 0) | (inside > 1 - 1e-12)  # nothing for φ, whatever rounding says
+        draw = uniform(*where, numbers[todo], place, attempt) * np.where(whole, inside, 1.0)
+        on = draw < inside
+        arc = np.searchsorted(sums, low + draw, side="right") - 1
+        arc = np.clip(arc, shape.starts[here], shape.starts[here + 1] - 1)
         back = before[todo]
-        free = on & ((back < 0) | (shape.arc(np.maximum(back, 0), shape.labels[found]) < 0))
-        arcs[todo[free]] = found[free]
+        free = on & ((back < 0) | (shape.arc(np.maximum(back, 0), shape.labels[arc]) < 0))
+        arcs[todo[free]] = arc[free]
         down = todo[~on]
         before[down], at[down] = at[down], shape.backoff[at[down]]
         todo = todo[~free]
@@ -270,7 +272,7 @@ def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> 
 
 
 def _laid_out(words: NDArray[np.integer]) -> Sentences:
-    """Sentences of rows `<s> … </s> </s> …`."""
+    """Returns the sentences of rows `<s> … </s> </s> …`."""
     lengths = np.argmax(words == EOS, axis=1) + 1
     kept = np.arange(words.shape[1]) < lengths[:, None]
     return Sentences(words[kept].astype(np.int64), flat.ends(lengths))

@@ -27,7 +27,7 @@ the distribution given that the automaton can go on. Else all of it would be tak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -38,15 +38,16 @@ from jax import Array
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
+from tacit.base.progress import Progress
 from tacit.ngram.automaton import Topology
-from tacit.ngram.distillation.sampling import Block
+from tacit.ngram.distillation.sampling import ProbabilityBlock
 from tacit.text.packed import bucket
 
 _IN_A_ROW = 16  # rows that are added one after another
 
 
 class Counts(NamedTuple):
-    """What the counting step finds, float64."""
+    """The result of the counting step, float64."""
 
     arcs: Floats  # [arcs] C(x, q)
     phi: Floats  # [states] C(φ, q); 0 at roots
@@ -54,12 +55,12 @@ class Counts(NamedTuple):
 
 
 def added(which: Ints, weights: Floats, count: int) -> Floats:
-    """Sums of the weights of each number, [count]: `numpy.bincount` with the type it has."""
+    """Returns sums of the weights of each number, [count]: `numpy.bincount` with a type."""
     return np.bincount(which, weights, minlength=count).astype(np.float64, copy=False)
 
 
 def paths(topology: Topology) -> Ints:
-    """The failure path of every state, root first, [states, depth + 1]; −1 beyond its end."""
+    """Returns the failure path of every state, root first, [states, depth + 1]; −1 beyond its end."""
     depth = topology.depth
     path = np.full((len(topology), int(depth.max(initial=0)) + 1), -1, np.int64)
     at, on = np.arange(len(topology)), np.arange(len(topology))
@@ -70,7 +71,7 @@ def paths(topology: Topology) -> Ints:
 
 
 def visits(topology: Topology, states: Ints) -> Floats:
-    """n(q): how many of these states' failure paths pass q, [states of the topology]; −1 is no state.
+    """Returns n(q): how many of these states' failure paths pass q, [states of the topology]; −1 is no state.
 
     >>> from tacit.ngram.automaton import from_trie
     >>> from tacit.ngram.trie import of_words
@@ -86,8 +87,8 @@ def visits(topology: Topology, states: Ints) -> Floats:
     return n
 
 
-def grouped(tallies: list[Tally], context: Ints | None = None) -> Ints:
-    """Groups for `Source.blocks`: positions that mean the same to all these tallies, [total], by the first's rank.
+def grouped(tallies: list[SoftTally], context: Ints | None = None) -> Ints:
+    """Returns groups for `SampledModel.blocks`: positions that are alike to all tallies, [total], by the first's rank.
 
     `context` tells apart what else matters about a position. −1 where a tally has no state, which is at `<s>`.
     """
@@ -101,19 +102,20 @@ def grouped(tallies: list[Tally], context: Ints | None = None) -> Ints:
     return np.where(tallies[0].states >= 0, groups, -1)
 
 
-def told(blocks: Iterable[Block], groups: Ints, watch: Callable[[int, int], None] | None) -> Iterator[Block]:
-    """The same blocks; when one has been worked on, `watch(done, total)` hears how many groups have been met."""
+def reported(
+    blocks: Iterable[ProbabilityBlock], groups: Ints, progress: Progress
+) -> Iterator[ProbabilityBlock]:
+    """Passes the blocks on, and reports after each the share of groups that have been counted."""
     total, done = int(np.unique(groups[groups >= 0]).size), 0
     for block in blocks:
         yield block
         done += int(np.unique(groups[block.positions]).size)
-        if watch:
-            watch(min(done, total), total)
+        progress("counting n-grams", min(done, total) / max(1, total))
 
 
 @dataclass
-class Tally:
-    """T(x, q) of one topology while blocks are added to it."""
+class SoftTally:
+    """T(x, q) of one topology, to which blocks are added."""
 
     topology: Topology
     states: Ints  # [total] the state before each token, −1 at `<s>`: `topology.states_along`
@@ -142,8 +144,8 @@ class Tally:
         sizes = np.diff(self.topology.starts)[self.topology.backoff < 0]
         return bool((sizes == self.topology.vocabulary - 1).all())
 
-    def add(self, block: Block) -> None:
-        """Count the probabilities of a block."""
+    def add(self, block: ProbabilityBlock) -> None:
+        """Counts the probabilities of a block."""
         rows = _on_host(block.p)
         states = self.states[block.positions]
         rank = self.ranks[states]
@@ -163,7 +165,7 @@ class Tally:
             self.total[arcs] += _picked(rows, here[row], self.topology.labels[arcs])
 
     def counts(self) -> Counts:
-        """C(x, q), C(φ, q) and n(q) from what has been added."""
+        """Returns C(x, q), C(φ, q) and n(q) of what has been added."""
         shape, total = self.topology, self.total
         inner = shape.below >= 0
         above = added(shape.below[inner], total[inner], len(total))
@@ -176,7 +178,7 @@ class Tally:
         )
 
     def _readable(self, rows: Array | Floats, roots: Ints) -> Array | Floats:
-        """The rows over what their roots have arcs for, each with the sum it had before."""
+        """Returns the rows over the labels that their roots have, each with the sum it had before."""
         which, place = np.unique(roots, return_inverse=True)
         row, arcs = self.topology.arcs_of(which)
         mask = np.zeros((len(which), self.topology.vocabulary), np.float32)
@@ -188,17 +190,17 @@ class Tally:
 
 
 def _on_host(rows: Array | Floats) -> Array | Floats:
-    """numpy where that costs no copy: numpy sums neighbouring rows faster than XLA does on a CPU."""
+    """Returns numpy where that costs no copy: numpy sums neighbouring rows faster than XLA on a CPU."""
     return rows if isinstance(rows, np.ndarray) or jax.default_backend() != "cpu" else np.asarray(rows)
 
 
 def _take(rows: Array | Floats, by: Ints) -> Array | Floats:
-    """The rows in another order; those of 0 beyond them stay, so that all blocks have one shape on a device."""
+    """Reorders rows; rows of 0 beyond them stay, so that all blocks have one shape on a device."""
     return rows[np.concatenate([by, np.arange(len(by), rows.shape[0])])]
 
 
 def _summed(rows: Array | Floats, new: NDArray[np.bool_]) -> Array | Floats:
-    """Sums of neighbouring rows, a sum starting wherever `new`; a device's array is padded with zeros."""
+    """Sums neighbouring rows, a sum starting wherever `new`; a device's array is padded with zeros."""
     if isinstance(rows, np.ndarray):
         if new.all():
             return rows[: len(new)]
@@ -214,7 +216,7 @@ def _summed(rows: Array | Floats, new: NDArray[np.bool_]) -> Array | Floats:
 
 
 def _together(rows: Floats) -> Floats:
-    """The sum of rows, by halves: float32 sums of thousands one after another would lose digits.
+    """Sums rows by halves: adding thousands of float32 one after another would lose digits.
 
     >>> _together(np.full((100_000, 1), 0.1, np.float32)).tolist()
     [10000.0]
@@ -234,12 +236,12 @@ def _segments(rows: Array, which: Array, count: int) -> Array:
 
 
 def _picked(rows: Array | Floats, row: Ints, label: Ints) -> Floats:
-    """rows[row, label], float64 on the host."""
+    """Returns rows[row, label], float64 on the host."""
     if isinstance(rows, np.ndarray):
         return rows[row, label].astype(np.float64)
     room = (0, bucket(len(row)) - len(row))
-    found = _pick(rows, np.pad(row, room).astype(np.int32), np.pad(label, room).astype(np.int32))
-    return np.asarray(found, np.float64)[: len(row)]
+    picked = _pick(rows, np.pad(row, room).astype(np.int32), np.pad(label, room).astype(np.int32))
+    return np.asarray(picked, np.float64)[: len(row)]
 
 
 @jax.jit

@@ -1,4 +1,4 @@
-"""Which n-grams a model has: from a corpus, from a model's own sentences, or from two models together.
+"""The n-grams of a model: from a corpus, from sentences drawn from a model, or from two models together.
 
 Algorithm 1 of paper 4 uses three. The supplemental corpus's: modified Kneser-Ney on it, pruned to a size. The neural
 model's own: the same on sentences drawn from it. And both merged: two models interpolated on the union of their
@@ -20,7 +20,7 @@ from tacit.base.errors import TacitError
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, from_kneser_ney, from_trie, log_probs
 from tacit.ngram.distillation.pruning import parents, prune, with_backoffs
-from tacit.ngram.distillation.sampling import Sentences, Source, draw
+from tacit.ngram.distillation.sampling import SampledModel, Sentences, draw
 from tacit.ngram.distillation.soft_counts import visits
 from tacit.ngram.grams import grams
 from tacit.ngram.trie import Trie, find
@@ -37,7 +37,7 @@ def from_corpus(
     max_ngrams: int = MAX_NGRAMS,
     common: int = COMMON_WORDS,
 ) -> Automaton:
-    """A Kneser-Ney model of a corpus, pruned to at most `max_ngrams`; longer n-grams of the `common` lowest ids only.
+    """Returns Kneser-Ney of a corpus, pruned to `max_ngrams`; longer n-grams hold only the `common` lowest ids.
 
     >>> text = Sentences(np.array([0, 3, 4, 1, 0, 3, 1]), np.array([0, 4, 7]))
     >>> [len(from_corpus(text, 5, order=2, max_ngrams=n).topology.labels) for n in (8, 6, 4)]
@@ -56,14 +56,14 @@ def from_corpus(
 
 
 def infer(
-    source: Source,
+    source: SampledModel,
     sentences: int,
     seed: int = 0,
     order: int = 3,
     max_ngrams: int = MAX_NGRAMS,
     common: int = COMMON_WORDS,
 ) -> Automaton:
-    """`from_corpus` on sentences drawn from a model."""
+    """Returns `from_corpus` of sentences drawn from a model."""
     return from_corpus(draw(source, seed, sentences), source.vocabulary, order, max_ngrams, common)
 
 
@@ -74,7 +74,7 @@ def merge(
     max_ngrams: int = MAX_NGRAMS,
     text: Sentences | None = None,
 ) -> Automaton:
-    """Both n-gram models in one: λ p₁ + (1 − λ) p₂ for each n-gram of either, λ the weight, pruned to the size.
+    """Merges two n-gram models: λ p₁ + (1 − λ) p₂ for each n-gram of either, λ the weight, pruned to the size.
 
     A text says how often histories occur, for pruning; without one the model's own probabilities do.
     """
@@ -100,7 +100,7 @@ def merge(
 
 
 def union(tries: Sequence[Trie]) -> Trie:
-    """The n-grams of all these tries, over one vocabulary.
+    """Returns the n-grams of all these tries, over one vocabulary.
 
     >>> from tacit.ngram.trie import of_words
     >>> both = union([of_words([np.array([[0, 3]])], vocabulary=4), of_words([np.array([[3, 1]])], vocabulary=4)])
@@ -122,23 +122,23 @@ def union(tries: Sequence[Trie]) -> Trie:
 
 
 def _log_probs(model: Automaton, trie: Trie) -> Floats:
-    """The model's log p of each n-gram of a trie, in the order of the arcs of `from_trie`."""
+    """Returns the model's log p of each n-gram of a trie, in the order of the arcs of `from_trie`."""
     shape, v = model.topology, trie.vocabulary
     root = int(np.argmin(shape.backoff))
     state = np.full(1, root)  # of each row one level below: the longest end of it that the model knows
-    found = []
+    log_p = []
     for n in range(1, trie.order + 1):
         history, label = state[trie.keys[n] // v], trie.keys[n] % v
         state = np.full(len(label), shape.initial)  # right for `<s>`
         read = np.flatnonzero(label != BOS)
-        found.append(log_probs(model, history[read], label[read]))
+        log_p.append(log_probs(model, history[read], label[read]))
         state[read] = shape.targets[shape.reading(history[read], label[read])[1]]
         state[label == EOS] = root  # never a history
-    return np.concatenate(found)
+    return np.concatenate(log_p)
 
 
 def _made_of(model: Automaton, common: int) -> NDArray[np.bool_]:
-    """Arcs whose n-gram holds none but the `common` lowest ids, [arcs]."""
+    """Returns which arcs have an n-gram of only the `common` lowest ids, [arcs]."""
     shape = model.topology
     arc, depth = parents(shape), shape.depth
     rare = np.zeros(len(shape), np.bool_)  # histories with another word

@@ -36,7 +36,7 @@ from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
 from tacit.ngram.automaton import Automaton, from_trie
-from tacit.ngram.formats.arpa_text import Level, parse
+from tacit.ngram.formats.arpa_text import ArpaLevel, parse
 from tacit.ngram.grams import grams, words
 from tacit.ngram.trie import Trie, find
 from tacit.text.vocabulary import Vocabulary
@@ -120,7 +120,9 @@ class _Sorted(NamedTuple):
     suffix: Ints  # [grams] −1 where it is missing
 
 
-def _sort(path: Path, levels: list[Level], found: list[_Sorted], n: int, vocabulary: Vocabulary) -> _Sorted:
+def _sort(
+    path: Path, levels: list[ArpaLevel], found: list[_Sorted], n: int, vocabulary: Vocabulary
+) -> _Sorted:
     """Put level n in the order of its keys, given those of the levels below."""
     v, level = len(vocabulary), levels[n - 1]
 
@@ -139,7 +141,7 @@ def _sort(path: Path, levels: list[Level], found: list[_Sorted], n: int, vocabul
     keys = history * v + level.words[:, -1]
     by = np.argsort(keys, kind="stable")
     keys = keys[by]
-    levels[n - 1] = level = Level(level.words[by], level.p[by], level.backoff[by], level.lines[by])
+    levels[n - 1] = level = ArpaLevel(level.words[by], level.p[by], level.backoff[by], level.lines[by])
     twice = np.flatnonzero(np.diff(keys) == 0)
     if len(twice):
         gram, line = _spell(vocabulary, level.words[twice[0]]), level.lines[twice[0] + 1]
@@ -149,10 +151,10 @@ def _sort(path: Path, levels: list[Level], found: list[_Sorted], n: int, vocabul
     return _Sorted(keys, rows(level.words[:, 1:]))
 
 
-def _with(level: Level, missing: Ints) -> Level:
+def _with(level: ArpaLevel, missing: Ints) -> ArpaLevel:
     """A level with n-grams put in, [missing, n], whose probability is not known yet."""
     count = len(missing)
-    return Level(
+    return ArpaLevel(
         np.concatenate([level.words, missing]),
         np.concatenate([level.p, np.full(count, np.nan)]),
         np.concatenate([level.backoff, np.zeros(count)]),

@@ -27,7 +27,7 @@ Lines = Iterator[bytes]
 
 
 @dataclass
-class Level:
+class ArpaLevel:
     """The n-grams of one order in the order of the file; unigrams by id."""
 
     words: Ints  # [grams, n]
@@ -51,7 +51,7 @@ class _Ids(dict[bytes, int]):
         return -1
 
 
-def parse(path: Path) -> tuple[Vocabulary, list[Level]]:
+def parse(path: Path) -> tuple[Vocabulary, list[ArpaLevel]]:
     """The vocabulary (the three specials, then the words as they come) and the rows of every section."""
     try:
         with path.open("rb") as file:
@@ -60,7 +60,7 @@ def parse(path: Path) -> tuple[Vocabulary, list[Level]]:
         raise TacitError(f"{path}: cannot read this ARPA file ({error.strerror})") from None
 
 
-def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[Level]]:
+def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaLevel]]:
     number, line = _next(path, lines, 0, "\\data\\")
     while line != b"\\data\\":  # toolkits may put remarks before it
         number, line = _next(path, lines, number, "\\data\\")
@@ -73,7 +73,7 @@ def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[Level]]:
         number, line = _next(path, lines, number, "\\1-grams:")
     if match or not counts:
         raise TacitError(f"{path}, line {number}: expected 'ngram {len(counts) + 1}=…', found {_show(line)}")
-    vocabulary, ids, levels = Vocabulary(SPECIALS), _Ids(), list[Level]()
+    vocabulary, ids, levels = Vocabulary(SPECIALS), _Ids(), list[ArpaLevel]()
     for n, count in enumerate(counts, start=1):
         if line != b"\\%d-grams:" % n:
             more = f"; more than the {counts[n - 2]} {n - 1}-grams announced?" if n > 1 else ""
@@ -151,7 +151,7 @@ def _float(text: bytes) -> float:
         return np.nan
 
 
-def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabulary, Level]:
+def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabulary, ArpaLevel]:
     """The words and their rows by id, `<s>` and a missing `<unk>` among them."""
     given: dict[str, tuple[float, float, int]] = {}
     for rows in _rows(path, lines, number, 1, count):
@@ -179,10 +179,10 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
     spelt = (*SPECIALS, *(word for word in given if word not in SPECIALS))
     table = np.array([given[word] for word in spelt])  # [words, 3]
     ids = np.arange(len(spelt))[:, None]
-    return Vocabulary(spelt), Level(ids, table[:, 0], table[:, 1], table[:, 2].astype(np.int64))
+    return Vocabulary(spelt), ArpaLevel(ids, table[:, 0], table[:, 1], table[:, 2].astype(np.int64))
 
 
-def _level(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids) -> Level:
+def _level(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids) -> ArpaLevel:
     """The rows of one order above the first."""
     blocks = [(np.zeros((0, n), np.int64), np.zeros(0), np.zeros(0))]
     for rows in _rows(path, lines, number, n, count):
@@ -199,7 +199,7 @@ def _level(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids)
             raise TacitError(f"{path}, line {rows.first + at}: {_show(b' '.join(gram))}: {why}")
         blocks.append((words, rows.p, rows.backoff))
     words, p, backoff = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return Level(words, p, backoff, number + 1 + np.arange(count))
+    return ArpaLevel(words, p, backoff, number + 1 + np.arange(count))
 
 
 def _next(path: Path, lines: Lines, number: int, expected: str) -> tuple[int, bytes]:

@@ -6,6 +6,7 @@ import { endsInAddress } from "./addresses.js";
 import { alert } from "./alerts.js";
 import { choices, offers, showOffers } from "./bar.js";
 import { capitalise } from "./capitals.js";
+import { makeCorrections } from "./corrections.js";
 import { backspace, endWord, glided, pick, put, savings } from "./edit.js";
 import { makeField, tooLong } from "./field.js";
 import { listen } from "./hardware.js";
@@ -14,8 +15,8 @@ import { makeLessons } from "./lessons.js";
 import { layoutOf, middleOf } from "./lexicon.js";
 import { countRequests, load, shutTheDoor } from "./load.js";
 import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
-import { makeOwn } from "./own.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
+import { makePersonalCache } from "./personal_cache.js";
 import { predict } from "./predict.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "./shift.js";
 import { themeSwitch } from "./theme.js";
@@ -29,14 +30,15 @@ const message = /** @type {HTMLTextAreaElement} */ (byId("message"));
 const buttons = /** @type {HTMLButtonElement[]} */ ([...byId("bar").querySelectorAll("button")]);
 const field = makeField(message);
 const { before, after, inside } = field;
-const own = makeOwn(
+const personal = makePersonalCache(
   () => {
     lessons.unknown();
     refresh(null);
   },
   () => refresh(null),
 );
-const lessons = makeLessons(own);
+const lessons = makeLessons(personal);
+const corrections = makeCorrections(field);
 
 /** @type {import("./load.js").Loaded} */
 let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, parameters: null };
@@ -53,11 +55,6 @@ let last = null;
 let taps = [];
 /** The word that was finished last and its taps: backspace may bring it back. */
 let tapped = { word: "", taps };
-/**
- * Corrections in the piece at the caret, which may turn out to be an address.
- * @type {{at: number, typed: string, put: string}[]}
- */
-let mended = [];
 let shift = OFF;
 /** What space would write instead of the word being typed. @type {string | null} */
 let correction = null;
@@ -65,7 +62,6 @@ let correction = null;
 let shown = [];
 /** What a glide may have meant, until the next key. @type {string[]} */
 let drawn = [];
-const kept = new Set(); // words that were corrected wrongly, in lower case
 let keys = 0;
 
 /** Carry out a change at the caret. Returns whether there was room for it. @param {import("./edit.js").Change} change */
@@ -80,7 +76,7 @@ function letter(character, at) {
   const { typed } = placeOf(before());
   if (!typed) taps = [];
   const raised = shift.state === "off" ? character : capitalise(character);
-  unmend(raised);
+  corrections.restoreInAddress(raised);
   if (!apply(put(before(), raised, last))) return;
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
@@ -89,14 +85,14 @@ function letter(character, at) {
 
 /** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
 function finish(character) {
-  unmend(character);
+  corrections.restoreInAddress(character);
   const { typed } = placeOf(before());
   if (typed && ENDS.test(character)) {
     const made = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
     if (!apply(made.change)) return false;
     last = made.last;
     if (last?.kind === "corrected") {
-      mended.push({ at: field.caret() - last.put.length, typed, put: last.put.slice(0, -character.length) });
+      corrections.note(typed, last.put.slice(0, -character.length), character);
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
     }
   } else {
@@ -105,18 +101,8 @@ function finish(character) {
   }
   tapped = { word: typed, taps };
   taps = [];
-  if (/\s/.test(character)) mended = [];
+  if (/\s/.test(character)) corrections.forget();
   return true;
-}
-
-/**
- * What was corrected in a piece comes back with the character that makes it an address: `jane.` is a word, `jane.x@` not.
- * @param {string} character that is about to be written, so that both are undone together
- */
-function unmend(character) {
-  if (!mended.length || !endsInAddress(before() + character)) return;
-  for (const { at, typed, put } of mended.reverse()) field.swap(at, put, typed);
-  mended = [];
 }
 
 function newLine() {
@@ -130,8 +116,8 @@ function rubOut() {
   } else {
     const made = backspace(before(), last);
     if (made.last?.kind === "kept") {
-      kept.add(made.last.word.toLowerCase());
-      mended.pop();
+      corrections.leave(made.last.word);
+      corrections.undone();
     }
     apply(made.change);
     last = made.last;
@@ -149,7 +135,7 @@ const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
  * @param {Event | null} event the key, for the clock
  * @param {boolean} [learning] whether what is new was typed
  */
-function refresh(event, learning = own.learning()) {
+function refresh(event, learning = personal.learning()) {
   const text = before();
   const place = placeOf(text);
   lessons.follow(text, learning);
@@ -165,10 +151,10 @@ function refresh(event, learning = own.learning()) {
 function suggest(place) {
   if (!choice) return showOffers(buttons, (shown = []));
   const { model } = choice;
-  const guesses = predict(model, own.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
+  const guesses = predict(model, personal.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
   const byKeys = place.typed !== "" && taps.length === place.typed.length; // not pasted, nor what stood there before
   const plain = byKeys && !inside() && !endsInAddress(before()); // a word that may be corrected
-  const meant = plain && decoderOf ? meantBy(decoderOf(choice), own.used(), place, taps, kept) : null;
+  const meant = plain && decoderOf ? meantBy(decoderOf(choice), personal.used(), place, taps, corrections.leftAlone) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
   const words = guesses.map((guess) => locked(guess.word));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
@@ -181,7 +167,7 @@ function suggest(place) {
 function figures() {
   const saved = savings(keys, field.byKeys());
   say("saved", saved === null ? "–" : `${Math.round(100 * saved)} %`);
-  own.show();
+  personal.show();
 }
 
 /** A key of the page. @param {import("./keys.js").Key} key @param {[number, number]} at @param {Event} event */
@@ -214,12 +200,12 @@ function swipe(trail, event) {
   const text = before();
   const place = placeOf(text);
   const instead = inside() ? { ...place, typed: "" } : place; // inside a word it is drawn in the place of it
-  const found = drawnBy(decoderOf(choice), own.used(), instead, trail, capital(shift));
-  if (!found.length) {
+  const words = drawnBy(decoderOf(choice), personal.used(), instead, trail, capital(shift));
+  if (!words.length) {
     byId("said").textContent = "no word of this model fits that trail";
     return say("note", "No word fits that trail");
   }
-  drawn = found.map(locked);
+  drawn = words.map(locked);
   const made = glided(text, drawn[0], null, place.typed, after());
   if (!apply(made.change)) return;
   last = made.last;
@@ -241,7 +227,7 @@ function choose(i, event) {
     drawn = [offer.word, ...drawn.filter((word) => word !== offer.word)];
     last = made.last;
   } else {
-    if (offer.word === typed) kept.add(typed.toLowerCase());
+    if (offer.word === typed) corrections.leave(typed);
     const made = pick(before(), typed, offer.word, after());
     if (!apply(made.change)) return;
     last = made.last;
@@ -252,7 +238,8 @@ function choose(i, event) {
 
 /** Another text, or another place in it: what the last keys did says nothing about it. */
 function forget() {
-  [last, taps, tapped, mended] = [null, [], { word: "", taps: [] }, []];
+  [last, taps, tapped] = [null, [], { word: "", taps: [] }];
+  corrections.forget();
 }
 
 /** The caret may be elsewhere. The browser tells it late, perhaps after the next key: so every key asks, too. */
@@ -284,7 +271,7 @@ function foreign(more, deleted) {
 /** Take the last change back, or bring it again. Words that go are unlearnt; none is learnt. @param {boolean} again */
 function undo(again) {
   if (!field.undo(again)) return;
-  if (!again && last?.kind === "corrected") kept.add(last.typed.toLowerCase()); // as backspace would
+  if (!again && last?.kind === "corrected") corrections.leave(last.typed); // as backspace would
   keys++;
   forget();
   lessons.changed(before());

@@ -42,11 +42,11 @@ export function choices(words) {
 /**
  * Draw them. The buttons stay the same ones, so that a finger or a screen reader on one is not lost.
  * @param {HTMLButtonElement[]} buttons
- * @param {Offer[]} found
+ * @param {Offer[]} list
  */
-export function showOffers(buttons, found) {
+export function showOffers(buttons, list) {
   buttons.forEach((button, i) => {
-    const offer = found[i];
+    const offer = list[i];
     const label = offer?.label ?? "";
     if (button.textContent !== label) button.textContent = label;
     button.disabled = !offer;

@@ -135,10 +135,10 @@ export function toJson(cache) {
 /** What `toJson` made; a text that is something else gives an empty cache. @param {string | null} text */
 export function fromJson(text) {
   try {
-    const found = JSON.parse(text ?? "");
+    const stored = JSON.parse(text ?? "");
     const pair = (/** @type {unknown} */ e) =>
       Array.isArray(e) && e.length === 2 && typeof e[0] === "string" && typeof e[1] === "string" && keeps(e[1]);
-    return makeCache(found.format === FORMAT && Array.isArray(found.entries) ? found.entries.filter(pair) : []);
+    return makeCache(stored.format === FORMAT && Array.isArray(stored.entries) ? stored.entries.filter(pair) : []);
   } catch {
     return makeCache();
   }

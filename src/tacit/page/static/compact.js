@@ -7,7 +7,7 @@
 //              = backoff(h) · p(w | h less its first word)       otherwise, with backoff 1 where h is no history
 
 import { crc32 } from "./crc32.js";
-import { checkArrays } from "./sound.js";
+import { checkArrays } from "./validation.js";
 import { every, find, wordAt } from "./words.js";
 
 export const VERSION = 1;
@@ -71,9 +71,9 @@ export function open(buffer) {
     sections.set(name, [number(at + 8), number(at + 12)]);
   }
   try {
-    const found = lookAt(buffer, sections);
-    checkArrays(found, { rank: RANK, pick: PICK });
-    return found;
+    const opened = lookAt(buffer, sections);
+    checkArrays(opened, { rank: RANK, pick: PICK });
+    return opened;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ModelError(`its sections do not fit together (${reason}); distil the model again`);
@@ -91,9 +91,9 @@ function lookAt(buffer, sections) {
   const array = (/** @type {string} */ name, /** @type {any} */ kind, /** @type {number} */ wanted = NaN) => {
     const section = sections.get(name);
     if (!section) throw new Error(`'${name}' is missing`);
-    const found = new kind(buffer, section[0], section[1] / kind.BYTES_PER_ELEMENT);
-    if (!Number.isNaN(wanted) && found.length !== wanted) throw new Error(`'${name}' has ${found.length} items, not ${wanted}`);
-    return found;
+    const view = new kind(buffer, section[0], section[1] / kind.BYTES_PER_ELEMENT);
+    if (!Number.isNaN(wanted) && view.length !== wanted) throw new Error(`'${name}' has ${view.length} items, not ${wanted}`);
+    return view;
   };
   const values = (/** @type {string} */ name) => Float64Array.from(array(name, Float32Array, 256));
   const bits = (/** @type {string} */ name, /** @type {number} */ count) =>
@@ -167,8 +167,8 @@ export function word(model, id) {
 
 /** The id of a word; that of `<unk>` if it is not there. @param {Compact} model @param {string} text */
 export function idOf(model, text) {
-  const found = find(model.words, text);
-  return found < 0 ? UNK : found + SPECIALS.length;
+  const place = find(model.words, text);
+  return place < 0 ? UNK : place + SPECIALS.length;
 }
 
 /** Where a word is among the common ones; −1 if it is not. @param {Compact} model @param {number} id */
@@ -188,14 +188,14 @@ export function stateAfter(model, words) {
   const ids = recent.map((w) => idOf(model, w));
   if (recent.length === words.length) ids.unshift(BOS);
   const places = [];
-  const found = [];
+  const nodes = [];
   for (let i = ids.length - 1; i >= Math.max(0, ids.length - model.order + 1); i--) {
     places.push(place(model, ids[i]));
     const node = after(model, places);
     if (!node) break; // then no longer history is known either
-    found.unshift(node);
+    nodes.unshift(node);
   }
-  return found;
+  return nodes;
 }
 
 /**
@@ -231,8 +231,8 @@ function after(model, places) {
 function row(/** @type {Compact} */ model, /** @type {Node} */ node, /** @type {number} */ at) {
   if (at < 0) return -1;
   const { labels } = model.levels[node.n - 2];
-  const found = search(labels, at, node.first, node.last);
-  return found < node.last && labels[found] === at ? found : -1;
+  const i = search(labels, at, node.first, node.last);
+  return i < node.last && labels[i] === at ? i : -1;
 }
 
 /** How many bits are set from `first` to `last` − 1. */
@@ -272,10 +272,10 @@ export function reading(model, state, id) {
   const at = place(model, id);
   let spent = 0;
   for (const node of state) {
-    const found = row(model, node, at);
-    if (found >= 0) {
+    const i = row(model, node, at);
+    if (i >= 0) {
       const level = model.levels[node.n - 2];
-      return { logP: spent + level.table[level.p[found]], depth: node.n - 1 };
+      return { logP: spent + level.table[level.p[i]], depth: node.n - 1 };
     }
     spent += node.logBackoff;
   }

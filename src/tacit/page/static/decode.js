@@ -35,12 +35,12 @@ export function makeDecoder(model, layout, parameters) {
 /**
  * The words that were found, by score; those without any probability are left out.
  * @param {Decoder} decoder
- * @param {{place: number, cost: number}[]} found
+ * @param {{place: number, cost: number}[]} candidates
  * @param {(id: number) => number} chance
  * @param {number} language
  */
-function rank({ lexicon }, found, chance, language) {
-  return found
+function rank({ lexicon }, candidates, chance, language) {
+  return candidates
     .map(({ place, cost }) => {
       const logP = chance(lexicon.ids[place]);
       return { place, cost, logP, score: -cost + language * logP };
@@ -58,13 +58,13 @@ function rank({ lexicon }, found, chance, language) {
  */
 function forms(ranked, form, k) {
   /** @type {Map<string, Meant>} */
-  const found = new Map();
+  const best = new Map();
   for (const { place, score, cost, logP } of ranked) {
     const word = form(place);
-    if (!found.has(word)) found.set(word, { word, score, cost, logP });
-    if (found.size === k) break;
+    if (!best.has(word)) best.set(word, { word, score, cost, logP });
+    if (best.size === k) break;
   }
-  return [...found.values()];
+  return [...best.values()];
 }
 
 /**
@@ -118,8 +118,8 @@ function isHidden(model, text) {
 export function glide(decoder, chance, context, trail, shift = null, k = 3) {
   const { model, lexicon, parameters } = decoder;
   decoder.paths ??= pathsOf(lexicon);
-  const found = searchPaths(lexicon, decoder.paths, trail, parameters.glide);
-  const ranked = rank(decoder, found, chance, parameters.glide.language);
+  const candidates = searchPaths(lexicon, decoder.paths, trail, parameters.glide);
+  const ranked = rank(decoder, candidates, chance, parameters.glide.language);
   const start = shift ?? startsSentence(context);
   return forms(ranked, (place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start), k);
 }

@@ -5,7 +5,7 @@ import { alert, withdraw } from "./alerts.js";
 import { restOf } from "./edit.js";
 import { LONGEST_MESSAGE } from "./hardware.js";
 import { makeHistory } from "./history.js";
-import { scrollToCaret } from "./sight.js";
+import { scrollToCaret } from "./scroll.js";
 
 const TOO_LONG = `A message holds ${LONGEST_MESSAGE.toLocaleString("en")} characters: what comes after them is left out.`;
 

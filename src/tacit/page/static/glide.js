@@ -26,17 +26,17 @@ export function pathsOf(lexicon) {
   const { letters, x, y } = lexicon.layout;
   const number = new Map(letters.map((letter, i) => [letter, i]));
   /** @type {Path[]} */
-  const found = [];
+  const candidates = [];
   lexicon.spellings.forEach((spelling, place) => {
     for (const turns of new Set([polyline(spelling, true), polyline(spelling, false)])) {
       if (!turns) continue; // a word that is nothing but an apostrophe
       const keys = [...turns].map((c) => number.get(c) ?? 0);
       let length = 0;
       for (let i = 1; i < keys.length; i++) length += Math.hypot(x[keys[i]] - x[keys[i - 1]], y[keys[i]] - y[keys[i - 1]]);
-      found.push({ place, keys, length, points: null });
+      candidates.push({ place, keys, length, points: null });
     }
   });
-  return found;
+  return candidates;
 }
 
 /**
@@ -48,7 +48,7 @@ export function resample(line, count) {
   const at = [0];
   for (let i = 1; i < line.length; i++) at.push(at[i - 1] + Math.hypot(line[i][0] - line[i - 1][0], line[i][1] - line[i - 1][1]));
   const whole = at[at.length - 1];
-  const found = new Float64Array(2 * count);
+  const points = new Float64Array(2 * count);
   let piece = 0; // the point lies between line[piece] and line[piece + 1]
   for (let i = 0; i < count; i++) {
     const wanted = i === count - 1 ? whole : (whole * i) / (count - 1);
@@ -56,10 +56,10 @@ export function resample(line, count) {
     const [from, to] = [line[piece], line[Math.min(piece + 1, line.length - 1)]];
     const step = at[Math.min(piece + 1, at.length - 1)] - at[piece];
     const share = step > 0 ? Math.min(1, (wanted - at[piece]) / step) : 1;
-    found[2 * i] = from[0] + share * (to[0] - from[0]);
-    found[2 * i + 1] = from[1] + share * (to[1] - from[1]);
+    points[2 * i] = from[0] + share * (to[0] - from[0]);
+    points[2 * i + 1] = from[1] + share * (to[1] - from[1]);
   }
-  return found;
+  return points;
 }
 
 /** A line of points moved to its mean and scaled to size 1; what is smaller than a key is not blown up. */

@@ -12,8 +12,8 @@ function lineAt(text) {
   return untold(text.lastIndexOf("\n") + 1, context, typed !== "");
 }
 
-/** @param {ReturnType<typeof import("./own.js").makeOwn>} own */
-export function makeLessons(own) {
+/** @param {ReturnType<typeof import("./personal_cache.js").makePersonalCache>} personal */
+export function makeLessons(personal) {
   let line = untold(0, []);
   /** The line that Enter ended, while backspace may bring it back. @type {Line | null} */
   let finished = null;
@@ -25,8 +25,8 @@ export function makeLessons(own) {
 
   /** @param {string} text before the caret @param {boolean} learning */
   function learn(text, learning) {
-    const now = follow(line, own.all(), lessonsOf(text), learning);
-    own.become(now.cache);
+    const now = follow(line, personal.all(), lessonsOf(text), learning);
+    personal.become(now.cache);
     return now.line;
   }
 
@@ -52,7 +52,7 @@ export function makeLessons(own) {
 
     /** Enter has ended the line: its last word is finished. @param {string} text before the caret, the line end last */
     end(text) {
-      finished = learn(`${text.slice(0, -1)} `, own.learning());
+      finished = learn(`${text.slice(0, -1)} `, personal.learning());
       line = untold(text.length, []);
     },
 

@@ -29,7 +29,7 @@ export async function load() {
   }
   problems.push(...(manifest.problems ?? []));
   const blocked = new Set(/** @type {string[]} */ (manifest.blocked ?? []).map(fold));
-  const found = await Promise.all(
+  const opened = await Promise.all(
     (manifest.models ?? []).map(async (/** @type {any} */ entry) => {
       try {
         const model = open(await bytes(entry.file));
@@ -41,7 +41,7 @@ export async function load() {
       }
     }),
   );
-  const choices = found.filter((choice) => choice !== null);
+  const choices = opened.filter((choice) => choice !== null);
   if (!choices.length) problems.push("There is no model to suggest words; the keys work without.");
   return { choices, problems, blocked, layout: manifest.layout, parameters: manifest.parameters };
 }

@@ -18,9 +18,9 @@ export function makeDecoders(layout, parameters) {
   /** @type {Map<string, Decoder>} */
   const made = new Map();
   return ({ id, model }) => {
-    const found = made.get(id) ?? makeDecoder(model, layout, parameters);
-    made.set(id, found);
-    return found;
+    const decoder = made.get(id) ?? makeDecoder(model, layout, parameters);
+    made.set(id, decoder);
+    return decoder;
   };
 }
 

@@ -6,9 +6,9 @@ const counted = new Intl.NumberFormat("en");
 
 /** @param {string} id @returns {HTMLElement} */
 export function byId(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element "${id}"`);
-  return found;
+  const node = document.getElementById(id);
+  if (!node) throw new Error(`the page has no element "${id}"`);
+  return node;
 }
 
 /** Change a text where it differs: what stays is not laid out again. @param {string} id @param {string} text */

@@ -31,13 +31,13 @@ const places = new WeakMap();
 function variants(model, text) {
   let known = places.get(model);
   if (!known) places.set(model, (known = new Map()));
-  let found = known.get(text);
-  if (!found) {
+  let ids = known.get(text);
+  if (!ids) {
     const forms = model.facts.cased ? [text, capitalise(text)] : [text];
-    found = [...new Set(forms.map((form) => idOf(model, form)))].filter((id) => id !== UNK);
-    known.set(text, found);
+    ids = [...new Set(forms.map((form) => idOf(model, form)))].filter((id) => id !== UNK);
+    known.set(text, ids);
   }
-  return found;
+  return ids;
 }
 
 /**
@@ -87,13 +87,13 @@ const byP = (a, b) => b.p - a.p || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
  * @param {number[]} ids
  */
 function likeliest(model, state, ids) {
-  let found = { id: Infinity, p: 0, depth: -1 };
+  let top = { id: Infinity, p: 0, depth: -1 };
   for (const id of ids) {
     const { logP, depth } = reading(model, state, id);
     const p = model.hidden[id] ? 0 : Math.exp(logP);
-    if (p > found.p) found = { id, p, depth };
+    if (p > top.p) top = { id, p, depth };
   }
-  return found;
+  return top;
 }
 
 /**
@@ -127,7 +127,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
     }
   }
   // the cache may be long, and to look a word up takes time: only the best are
-  const found = cached.sort(byP).slice(0, cased ? 3 * k : k).map(({ id, text, p, depth }) => {
+  const guesses = cached.sort(byP).slice(0, cased ? 3 * k : k).map(({ id, text, p, depth }) => {
     return { id, word: id < Infinity ? wordOf(model, id) : text, p, depth, cached: true };
   });
   const spellings = cased ? [prefix, lower, capitalise(lower), prefix.toUpperCase()] : [lower];
@@ -135,14 +135,14 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
     const [first, last] = spelling ? starting(model.words, spelling) : [0, model.words.count];
     const [from, to] = [first + SPECIALS.length, last + SPECIALS.length];
     for (const { id, logP, depth } of best(model, state, cased ? 3 * k : k, from, to, (i) => own.has(i))) {
-      found.push({ id, word: wordOf(model, id), p: (1 - beta) * Math.exp(logP), depth, cached: false });
+      guesses.push({ id, word: wordOf(model, id), p: (1 - beta) * Math.exp(logP), depth, cached: false });
     }
   }
-  found.sort(byP);
+  guesses.sort(byP);
   const start = shift ?? startsSentence(context);
   /** @type {Map<string, Guess>} */
   const merged = new Map(); // The and the are one word at the start of a sentence
-  for (const { word, p, depth, cached } of found) {
+  for (const { word, p, depth, cached } of guesses) {
     const form = written(word, cased, start, prefix);
     const there = merged.get(form);
     merged.set(form, there ? { ...there, p: there.p + p } : { word: form, p, depth, cached });

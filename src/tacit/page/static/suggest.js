@@ -45,7 +45,7 @@ export function best(model, state, k, first = 0, last = model.p.length, barred =
   const high = search(model.common, last);
   const refused = (/** @type {number} */ id) => model.hidden[id] === 1 || barred(id);
   /** @type {{id: number, logP: number, depth: number}[]} */
-  const found = [];
+  const candidates = [];
   /** @type {Set<number>} */
   const taken = new Set(); // ids that longer histories have
   let spent = 0;
@@ -56,15 +56,15 @@ export function best(model, state, k, first = 0, last = model.p.length, barred =
     const idAt = (/** @type {number} */ row) => model.common[level.labels[row]];
     const skip = (/** @type {number} */ row) => taken.has(idAt(row)) || refused(idAt(row));
     for (const row of greatest(level.p, begin, end, k, skip)) {
-      found.push({ id: idAt(row), logP: spent + level.table[level.p[row]], depth: node.n - 1 });
+      candidates.push({ id: idAt(row), logP: spent + level.table[level.p[row]], depth: node.n - 1 });
     }
     for (let row = begin; row < end; row++) taken.add(idAt(row));
     spent += node.logBackoff;
   }
   for (const id of greatest(model.p, first, last, k, (i) => taken.has(i) || refused(i))) {
-    found.push({ id, logP: spent + model.table[model.p[id]], depth: 0 });
+    candidates.push({ id, logP: spent + model.table[model.p[id]], depth: 0 });
   }
-  return found.sort((a, b) => b.logP - a.logP || a.id - b.id).slice(0, k);
+  return candidates.sort((a, b) => b.logP - a.logP || a.id - b.id).slice(0, k);
 }
 
 /**

@@ -53,7 +53,7 @@ export function search({ layout, trie }, taps, settings) {
   for (let j = 1; j <= m; j++) columns[j] = columns[j - 1] + extra[j - 1];
   const least = new Float64Array(deepest + 1); // of each row
   const path = new Uint8Array(deepest + 1); // the letters of the prefix
-  const found = [];
+  const reached = [];
   for (let node = 0; node < nodes; ) {
     const i = trie.depths[node];
     const letter = (path[i] = trie.letters[node]);
@@ -84,11 +84,11 @@ export function search({ layout, trie }, taps, settings) {
       continue;
     }
     if (value <= beam) {
-      for (let place = trie.words[node]; place < trie.words[node + 1]; place++) found.push({ place, cost: value });
+      for (let place = trie.words[node]; place < trie.words[node + 1]; place++) reached.push({ place, cost: value });
     }
     node++;
   }
-  return found;
+  return reached;
 }
 
 /**

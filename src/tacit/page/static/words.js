@@ -43,21 +43,21 @@ export function blockOf(words, block, most = BLOCK) {
     return (value | (byte << shift)) >>> 0;
   };
   /** @type {Uint8Array[]} */
-  const found = [];
+  const list = [];
   /** @type {Uint8Array} */
   let last = new Uint8Array(0);
-  while (at < end && found.length < most) {
-    const shared = Math.min(last.length, found.length ? varint() : 0); // never more than there is: a file may lie
+  while (at < end && list.length < most) {
+    const shared = Math.min(last.length, list.length ? varint() : 0); // never more than there is: a file may lie
     const length = varint();
     const rest = Math.max(0, Math.min(end - at, length));
     const word = new Uint8Array(shared + rest);
     word.set(last.subarray(0, shared));
     word.set(text.subarray(at, at + rest), shared);
     at += rest;
-    found.push(word);
+    list.push(word);
     last = word;
   }
-  return found;
+  return list;
 }
 
 /**
@@ -122,9 +122,9 @@ export function starting(words, prefix) {
  * @returns {string[]}
  */
 export function every(words) {
-  const found = [];
+  const list = [];
   for (let block = 0; block + 1 < words.starts.length; block++) {
-    for (const word of blockOf(words, block)) found.push(decoder.decode(word));
+    for (const word of blockOf(words, block)) list.push(decoder.decode(word));
   }
-  return found;
+  return list;
 }

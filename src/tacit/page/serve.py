@@ -1,0 +1,37 @@
+"""Serves the keyboard page with the models of a run: what `tacit serve` does."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from tacit.base.progress import Progress, no_progress
+from tacit.keyboard import blocked
+from tacit.page.models import check_path, page_models
+from tacit.page.server import address, loopback, server, site
+
+
+def serve(
+    path: Path,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    block: Path | None = None,
+    data: Path | None = None,
+    progress: Progress = no_progress,
+    opened: Callable[[str, int], object] = lambda address, models: None,
+) -> None:
+    """Serves the models of a run directory, or a compact file, until Ctrl-C.
+
+    A path without models and a port in use are refused at once. Models that are missing are made next, then `opened`
+    hears the address and how many models there are. `block` is a file of words that are never suggested.
+    """
+    words = blocked.read(block) if block else frozenset[str]()
+    check_path(path)
+    with server({}, host, port):
+        pass  # refuses a port in use
+    models, problems = page_models(path, data, progress, public=not loopback(host))
+    with server(site(models, words, problems), host, port) as ready:
+        opened(address(ready), len(models))
+        with contextlib.suppress(KeyboardInterrupt):
+            ready.serve_forever()

@@ -1,0 +1,88 @@
+// The personal cache in the page: kept in the browser, looked at, exported, erased, and switched off.
+
+import { fromJson, makeCache, toJson } from "./cache.js";
+import { byId, showContents, showMemory } from "./panel.js";
+import { recall, store } from "./store.js";
+
+const KEY = "tacit.words";
+const SWITCH = "tacit.learn"; // "off", or nothing
+const LATER = 400; // milliseconds without a key until it is stored
+
+/**
+ * @param {() => void} replaced what to do when it is another one: empty, or another tab's
+ * @param {() => void} switched what to do when it is switched on or off
+ */
+export function makePersonalCache(replaced, switched) {
+  const learning = /** @type {HTMLInputElement} */ (byId("learn"));
+  const inside = /** @type {HTMLDetailsElement} */ (byId("inside"));
+  learning.checked = recall(SWITCH) !== "off"; // who does not want it says so once
+  let cache = fromJson(recall(KEY));
+  let stored = true; // whether the browser keeps it
+  let waiting = 0;
+  let seen = cache.next; // what it had learnt when it was last stored or is about to be
+
+  function keepNow() {
+    clearTimeout(waiting);
+    waiting = 0;
+    stored = store(KEY, cache.entries.length ? toJson(cache) : null);
+  }
+
+  /** Take what another tab stored, or that it erased everything: an old copy must not come back. */
+  function adopt(/** @type {string | null} */ json) {
+    clearTimeout(waiting);
+    waiting = 0;
+    cache = fromJson(json);
+    seen = cache.next;
+    replaced();
+  }
+
+  inside.addEventListener("toggle", () => showContents(cache));
+  byId("export").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([toJson(cache)], { type: "application/json" }));
+    link.download = "tacit-words.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  byId("erase").addEventListener("click", () => {
+    cache = makeCache();
+    keepNow();
+    replaced();
+    byId("said").textContent = "Your words are erased";
+  });
+  addEventListener("pagehide", () => {
+    if (waiting) keepNow();
+  });
+  learning.addEventListener("change", () => {
+    store(SWITCH, learning.checked ? null : "off");
+    switched();
+  });
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key === KEY || key === null) adopt(newValue); // no key: all was cleared
+    if (key === SWITCH) {
+      learning.checked = newValue !== "off";
+      switched();
+    }
+  });
+
+  return {
+    learning: () => learning.checked,
+    /** The cache, whether or not it is in use. */
+    all: () => cache,
+    /** The cache if it is in use. */
+    used: () => (learning.checked ? cache : null),
+    /** Go on with another one; it is stored when there is time. @param {import("./cache.js").Cache} next */
+    become(next) {
+      if (next !== cache || next.next !== seen) { // a cache learns in place
+        seen = next.next;
+        clearTimeout(waiting);
+        waiting = window.setTimeout(keepNow, LATER);
+      }
+      cache = next;
+    },
+    show() {
+      showMemory(cache, stored);
+      if (inside.open) showContents(cache);
+    },
+  };
+}

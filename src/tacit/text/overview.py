@@ -1,0 +1,160 @@
+"""A corpus to look at: its people, their messages, and figures about them.
+
+`tacit.corpus` opens one in a notebook; `tacit data describe` prints the same figures.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tacit.base.errors import TacitError
+from tacit.base.settings import build
+from tacit.base.table import Table
+from tacit.text import catalogue, copies, statistics
+from tacit.text.copies import Copy
+from tacit.text.corpus import Corpus, SplitCorpus
+from tacit.text.population import Message, Population
+from tacit.text.prepare import TextConfig, read_population
+from tacit.text.statistics import Statistics
+from tacit.text.typists import TypistsConfig
+
+
+class Person(NamedTuple):
+    """One person of a corpus, with what they typed, oldest first."""
+
+    name: str
+    messages: Sequence[Message]
+
+    def __repr__(self) -> str:
+        return f"Person({self.name!r}, {len(self.messages):,} messages)"
+
+
+class Description(NamedTuple):
+    """Figures about one part of a corpus."""
+
+    statistics: Statistics
+    copies: list[Copy] | None  # people who are copies of others; None: not looked for
+    too_large: bool  # whether that is because the part has more messages than are looked through
+    left_out: tuple[str, ...]  # names in a known corpus that are no person of their own
+
+    def notes(self) -> list[str]:
+        """What the statistics do not say, a line each."""
+        notes = [
+            f"{copy.share:.0%} of the longer messages of {copy.user} are also those of {copy.of}"
+            for copy in self.copies or ()
+        ]
+        if self.left_out:
+            notes.append(f"left out, because they are not people: {', '.join(self.left_out)}")
+        return notes
+
+
+class CorpusView:
+    """People and their messages, read when they are looked at.
+
+    A corpus with fixed splits has one voice in each: the people are called train, valid and test.
+
+    Example:
+        corpus = tacit.corpus("typists", users=50)
+        len(corpus)                              # people
+        corpus[0].messages[0].text               # what the first one typed first
+        [person.name for person in corpus]
+        corpus.describe()
+    """
+
+    def __init__(self, name: str, source: Population | SplitCorpus) -> None:
+        self._name = name
+        self._parts = parts_of(name, source)
+        self._split = isinstance(source, SplitCorpus)
+
+    @property
+    def name(self) -> str:
+        """The name or path that was opened.
+
+        Example:
+            tacit.corpus("typists").name   # 'typists'
+        """
+        return self._name
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts.values()))
+
+    def __iter__(self) -> Iterator[Person]:
+        for part, people in self._parts.items():
+            for k in range(len(people)):
+                yield Person(part if self._split else people.user(k), people.messages(k))
+
+    def __getitem__(self, person: int | str) -> Person:
+        """A person by number or by name."""
+        if isinstance(person, str):
+            for one in self:
+                if one.name == person:
+                    return one
+            raise TacitError(f"{self.name}: nobody is called {person!r}; list(corpus) names everybody")
+        k = range(len(self))[operator.index(person)]
+        for part, people in self._parts.items():
+            if k < len(people):
+                return Person(part if self._split else people.user(k), people.messages(k))
+            k -= len(people)
+        raise IndexError(person)
+
+    def describe(self) -> Table:
+        """Measures people, words and how far from IID the text is: the figures of `tacit data describe`.
+
+        Example:
+            tacit.corpus("messages.jsonl").describe()
+        """
+        parts = describe(self._name, self._parts)
+        columns = {part: dict(statistics.rows(figures.statistics)) for part, figures in parts.items()}
+        for part, figures in parts.items():
+            if notes := figures.notes():
+                columns[part]["notes"] = "; ".join(notes)
+        labels = dict.fromkeys(label for column in columns.values() for label in column)
+        cells = {part: [column.get(label, "") for label in labels] for part, column in columns.items()}
+        return Table({"figure": list(labels)} | cells)
+
+    def __repr__(self) -> str:
+        messages = sum(int(people.sizes().sum()) for people in self._parts.values())
+        return f"{self.name}: {len(self):,} people, {messages:,} messages"
+
+
+def corpus(name: str | Path, *, data: str | Path | None = None, **typists: Any) -> CorpusView:
+    """Opens a corpus to look at: the built-in "typists", a known corpus by name, or a file by path.
+
+    A known corpus must have been downloaded with `tacit data get`; `data` is its directory (default: $TACIT_DATA or
+    ~/.cache/tacit). Other keywords are settings of the built-in typists, such as `users` and `messages`.
+
+    Example:
+        tacit.corpus("typists", users=50, messages=20).describe()
+        tacit.corpus("messages.jsonl")["ana"].messages[0].text
+    """
+    named = str(name)
+    if typists and named != "typists":
+        raise TacitError(
+            f"{next(iter(typists))} is a setting of the built-in typists, and {named} is another corpus"
+        )
+    config: TypistsConfig = build(TypistsConfig, typists, "typists.")
+    directory = None if data is None else Path(data)
+    return CorpusView(named, read_population(TextConfig(corpus=named), config, directory))
+
+
+def parts_of(name: str, source: Population | SplitCorpus) -> dict[str, Population]:
+    """The parts of a corpus by name: train, valid and test, or all of it under its own name."""
+    if isinstance(source, SplitCorpus):
+        return {"train": source.train, "valid": source.valid, "test": source.test}
+    return {name: source}
+
+
+def describe(name: str, parts: Mapping[str, Population]) -> dict[str, Description]:
+    """Measures each part of a corpus; copies are looked for in corpora of at most `copies.MOST` messages."""
+    left_out = tuple(catalogue.aside(name))
+
+    def one(part: Population) -> Description:
+        collected = isinstance(part, Corpus)  # generated typists are no copies
+        too_large = collected and bool(part.sizes().sum() > copies.MOST)
+        copied = copies.find(part) if collected and not too_large else None
+        return Description(statistics.describe(part), copied, too_large, left_out)
+
+    return {key: one(part) for key, part in parts.items()}

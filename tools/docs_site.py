@@ -1,0 +1,145 @@
+"""What MkDocs does for `make docs` beyond its settings, so that pages written for GitHub read the same on the site.
+
+- README.md, CONTRIBUTING.md and CHANGELOG.md, which lie outside docs/, are pages, and links to them lead there.
+- A link to another file of the repository leads to a copy of that file; one to a folder becomes its text.
+- GitHub begins a list or a table right after a line of text; Python-Markdown wants an empty line, and gets it.
+
+A page of which the site shows another number of lists, tables, code blocks or pictures than GitHub is a warning,
+and warnings are errors.
+"""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from mkdocs.structure.files import File, Files
+
+LOG = logging.getLogger("mkdocs.hooks.docs_site")
+ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+COPIES = "repository"  # the folder of the site that holds copies of linked files
+LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)\s#]*)(#[^)\s]*)?(?=\))")
+WHOLE = re.compile(r"\[([^\[\]]*)\]\((?![a-z]+:)([^)\s#]+)\)")
+FENCE = re.compile(r"^\s*(```|~~~)")
+ITEM = re.compile(r"^( *)([-*+]|\d+\.) ")
+COUNTED = ("table", "ul", "ol", "li", "pre", "img")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that lie outside docs/, and copies of the files that pages link to."""
+    for outside, name in OUTSIDE.items():
+        files.append(File.generated(config, name, content=(ROOT / outside).read_text("utf-8")))
+    copied = set[str]()
+    for file in list(files.documentation_pages()):
+        for target, _ in LINK.findall(file.content_string):
+            path = repository_path(file.src_uri, target)
+            if path and site_path(path) is None and (ROOT / path).is_file() and path not in copied:
+                copied.add(path)
+                files.append(File.generated(config, f"{COPIES}/{path}", abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links that hold on the site, and empty lines where Python-Markdown needs them."""
+    page.meta["on_github"] = markdown
+    here = page.file.src_uri
+
+    def unlinked(match: re.Match[str]) -> str:
+        path = repository_path(here, match[2])
+        return match[1] if path and site_path(path) is None and (ROOT / path).is_dir() else match[0]
+
+    def moved(match: re.Match[str]) -> str:
+        path, anchor = repository_path(here, match[1]), match[2] or ""
+        if path is None:
+            return match[0]
+        target = site_path(path) or (f"{COPIES}/{path}" if (ROOT / path).is_file() else None)
+        return (
+            match[0] if target is None else posixpath.relpath(target, posixpath.dirname(here) or ".") + anchor
+        )
+
+    def outside_code(line: str) -> str:
+        return LINK.sub(moved, WHOLE.sub(unlinked, line))
+
+    return "\n".join(spaced(line if code else outside_code(line) for line, code in in_code(markdown)))
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Compare what the site shows of a page with what GitHub shows."""
+    source = page.meta.pop("on_github")
+    if "\n::: " in source:  # a reference, which GitHub cannot show
+        return html
+    expected, found = shown(MarkdownIt("gfm-like", {"linkify": False}).render(source)), shown(html)
+    for tag in COUNTED:
+        if expected[tag] != found[tag]:
+            LOG.warning(
+                f"{page.file.src_uri}: {found[tag]} <{tag}> on the site, {expected[tag]} on GitHub; put empty lines "
+                "around lists and tables, and indent by four spaces what belongs to an item"
+            )
+    return html
+
+
+def repository_path(page: str, target: str) -> str | None:
+    """What a link of a page means, from the root of the repository; None: a place on the page itself, or an address.
+
+    >>> repository_path("federated.md", "../CONTRIBUTING.md"), repository_path("index.md", "docs/text.md")
+    ('CONTRIBUTING.md', 'docs/text.md')
+    """
+    if not target or target.startswith("/"):
+        return None
+    folder = "" if page in OUTSIDE.values() else posixpath.join("docs", posixpath.dirname(page))
+    return posixpath.normpath(posixpath.join(folder, target))
+
+
+def site_path(path: str) -> str | None:
+    """Where a file of the repository is on the site, if it is one of its pages or pictures.
+
+    >>> site_path("README.md"), site_path("docs/text.md"), site_path("src/tacit/cli")
+    ('index.md', 'text.md', None)
+    """
+    if path in OUTSIDE:
+        return OUTSIDE[path]
+    return path.removeprefix("docs/") if path.startswith("docs/") else None
+
+
+def in_code(markdown: str) -> Iterator[tuple[str, bool]]:
+    """The lines of a page, each with whether it belongs to a fence."""
+    inside = False
+    for line in markdown.splitlines():
+        edge = bool(FENCE.match(line))
+        yield line, inside or edge
+        inside ^= edge
+
+
+def spaced(lines: Iterator[str]) -> Iterator[str]:
+    """Empty lines before lists and tables, and after comments.
+
+    >>> list(spaced(iter(["Two:", "- a", "- b", "", "<!-- x -->", "| a |", "|---|"])))
+    ['Two:', '', '- a', '- b', '', '<!-- x -->', '', '| a |', '|---|']
+    """
+    before, inside = "", False
+    for line in lines:
+        begins_list = bool(ITEM.match(line)) and not (ITEM.match(before) or before.startswith(" "))
+        begins_table = line.startswith("|") and not before.startswith("|")
+        after_comment = before.startswith("<!--")
+        edge = bool(FENCE.match(line))
+        if before.strip() and not inside and (begins_list or begins_table or after_comment):
+            yield ""
+        inside ^= edge
+        yield line
+        before = line
+
+
+def shown(html: str) -> Counter[str]:
+    """How many lists, tables, code blocks and pictures a page has.
+
+    >>> shown("<ul><li>a</li></ul><pre>x</pre>")["li"]
+    1
+    """
+    return Counter(re.findall(r"<(table|ul|ol|li|pre|img)\b", html))
