@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class TacitError(Exception):
-    """Bad input, told in one line: what is wrong, where, what to do.
+    """Bad input, described in one line: what is wrong, where, what to do.
 
     Example:
         try:
