@@ -189,7 +189,7 @@ def test_train_takes_a_configuration(corpus: Path, monkeypatch: pytest.MonkeyPat
     [
         ({"client.lrr": 1.0}, "unknown key 'client.lrr' in the configuration; did you mean 'lr'?"),
         ({"clients.lr": 1.0}, "unknown table 'clients' in the configuration; did you mean 'client'?"),
-        ({"client.lr": None}, "client.lr = None must be a number, a text, true or false"),
+        ({"client.lr": None}, "client.lr = None must be a number, a string, true or false"),
         ({"client.lr": float("inf")}, "client.lr"),
         ({"client.lr": "fast"}, "client.lr = 'fast' must be a number"),
         ({"rounds": 0}, "training.rounds = 0"),

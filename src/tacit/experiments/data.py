@@ -44,7 +44,7 @@ class LabelledTexts(NamedTuple):
 def locate(name: str, data: Path | None) -> Path:
     """Returns the path of a known dataset under the data directory; if it is missing, the error says how to get it."""
     entry, root = catalogue.find(name), catalogue.data_directory(data)
-    path = catalogue.lies(entry, root)
+    path = catalogue.locate(entry, root)
     if path is None:
         files = ", ".join(f.name for f in entry.files)
         raise TacitError(

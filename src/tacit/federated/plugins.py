@@ -6,7 +6,7 @@ All are declared the same way. A part is a factory: a function whose parameters 
     def clipped(norm: Annotated[float, Range(0, 60)] = 1.0) -> Aggregation: …
     RULES = {"clipped": clipped}                        # aggregation.rule = "clipped", aggregation.norm = 2.0
 
-- A parameter with a default is a setting. The default says its type (a number with or without a fraction, a text, true
+- A parameter with a default is a setting. The default gives its type (an integer, a float, a string, true
   or false); an annotation may narrow it to choices (`Literal["a", "b"]`) or to a range.
 - A parameter without a default is a typed key of the same table, such as `lr` of `[server]`.
 - A default of any other type (a function, None) is not a setting; the factory keeps it.
@@ -221,7 +221,7 @@ def _chosen(kind: Kind[Any], parts: Mapping[str, Part], table: Any) -> Part:
 def _hint(name: str, part: Part, parts: Mapping[str, Part], table: Any) -> str:
     """The end of the line about a setting that a part does not have: who has it, and which it may be."""
     if any(p.name == name for p in _parameters(part, table)):
-        return ": its default is not a number, a text, true or false"
+        return ": its default is not a number, a string, true or false"
     owners = [repr(other.name) for other in parts.values() if name in _declared_or_none(other, table)]
     elsewhere = f" ({part.key} = {' or '.join(owners)} has)" if owners else ""
     return elsewhere + nearest(name, [*typed_keys(table), *declared_settings(part, table)])
