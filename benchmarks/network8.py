@@ -105,7 +105,7 @@ def drawn(folder: Path) -> dict[str, Any]:
 def trained(run: Path, folder: Path) -> dict[str, Any]:
     """Measures a run's network before and after quantisation."""
     config, file = read_config(run), folder / "run.tacit"
-    exported = export.carry_out(run, file, people=1000)
+    exported = export.export_network(run, file, people=1000)
     before, after = exported["models"].values()
     return {
         "network": f"{config.model.kind} {config.model.hidden}, embedding {config.model.embedding}, "

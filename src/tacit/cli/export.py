@@ -37,11 +37,11 @@ def export(
       tacit predict network.tacit "see you"
     """
     from tacit.base.terminal import progress_bar
-    from tacit.lm.export import carry_out
+    from tacit.lm.export import export_network
 
     start_jax()
     with progress_bar() as progress:
-        summary = carry_out(run, out or run / "network.tacit", people, data, progress)
+        summary = export_network(run, out or run / "network.tacit", people, data, progress)
     if as_json:
         print_json(summary)
         return

@@ -26,7 +26,7 @@ _MESSAGES = 50  # of each person
 _TIMED = 300  # words
 
 
-def carry_out(
+def export_network(
     path: Path, out: Path, people: int = 20, data: Path | None = None, progress: Progress = no_progress
 ) -> dict[str, Any]:
     """Write the file, and measure both networks on some held-out people (0: do not)."""
