@@ -35,3 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         names = {item.path.name, getattr(item, "originalname", item.name)}
         if names & SLOW or SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True)
+def no_registered_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forgets the rules and optimisers that other tests of this process registered."""
+    monkeypatch.setattr("tacit.federated.plugins._registered", {"RULES": {}, "OPTIMISERS": {}})

@@ -265,17 +265,11 @@ def test_the_docs_list_every_setting_of_every_part():
 # Objects of a notebook.
 
 
-@pytest.fixture
-def registry(monkeypatch):
-    monkeypatch.setattr(plugins, "_registered", {"RULES": {}, "OPTIMISERS": {}})
-
-
 def doubled(strength: float = 2.0) -> Aggregation:
     plain = mean()
     return plain._replace(combine=lambda w, m: trees.scale(strength, plain.combine(w, m)))
 
 
-@pytest.mark.usefixtures("registry")
 def test_a_registered_rule_trains_as_one_of_a_file(tmp_path):
     """Twice the mean at rate 1 is the mean at rate 2; its setting and its hash are written down."""
     name = plugins.register_rule(doubled)
@@ -295,7 +289,6 @@ def test_a_registered_rule_trains_as_one_of_a_file(tmp_path):
         runs.train(resolve("fedavg", [*TINY, "aggregation.rule=doubled"]), tmp_path / "run", resume=True)
 
 
-@pytest.mark.usefixtures("registry")
 def test_an_optimiser_and_finished_parts_can_be_registered():
     def halved(lr, share=0.5):
         return optax.sgd(share * lr)
@@ -312,10 +305,10 @@ def test_an_optimiser_and_finished_parts_can_be_registered():
     assert plugins.register_rule(doubled(3.0)) == "mean"  # by the function that made its message
     with pytest.raises(TacitError, match="'mean' is also a name in Tacit; register it under another name"):
         resolve("fedavg")
+    assert resolve("fedavg").aggregation.rule == "mean"  # a refused name is forgotten
     plugins.register_rule(doubled(3.0), "tripled")
 
 
-@pytest.mark.usefixtures("registry")
 def test_what_is_registered_is_checked_when_it_is_named():
     plugins.register_rule(3, "three")  # type: ignore[arg-type]
     with pytest.raises(TacitError, match=r"three' .registered in Python.: returns int, expected Aggregation"):

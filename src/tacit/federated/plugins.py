@@ -136,9 +136,10 @@ def known(kind: Kind[Any]) -> dict[str, Part]:
                     f"TACIT_RULES: {path}: '{name}' of {kind.declared} is also a name in {other}; choose another"
                 )
             parts[name] = Part(kind.key, name, factory, path.name, short_hash(source))
-    for name, part in _registered[kind.declared].items():
+    for name, part in list(_registered[kind.declared].items()):
         if name in parts:
             other = parts[name].origin or "Tacit"
+            del _registered[kind.declared][name]  # the next call is not refused for the same mistake
             raise TacitError(f"{part}: '{name}' is also a name in {other}; register it under another name")
         parts[name] = part
     return parts
