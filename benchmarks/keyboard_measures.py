@@ -44,7 +44,7 @@ def main() -> None:
         pooled, small = Path(folder) / "pooled.tacit", Path(folder) / "network.tacit"
         fitted, figures = fit_ngram(ready, order=5)
         writer.write(pooled, ready.vocabulary, from_kneser_ney(fitted), name="pooled text")
-        export.carry_out(run, small, people=0)
+        export.export_network(run, small, people=0)
         models = {
             "n-gram": pooled,
             "server": central,

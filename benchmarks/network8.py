@@ -105,7 +105,7 @@ def drawn(folder: Path) -> dict[str, Any]:
 def trained(run: Path, folder: Path) -> dict[str, Any]:
     """A run's network, before and after."""
     config, file = read_config(run), folder / "run.tacit"
-    found = export.carry_out(run, file, people=1000)
+    found = export.export_network(run, file, people=1000)
     before, after = found["models"].values()
     return {
         "network": f"{config.model.kind} {config.model.hidden}, embedding {config.model.embedding}, "

@@ -270,7 +270,7 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
     run = runs.load(trained.path)
     typed = measures_text.read(run.config.text, run.config.typists, None)
     messages = [m for said in typed.messages for m in said]
-    export.carry_out(trained.path, tmp_path / "n.tacit", people=0)
+    export.export_network(trained.path, tmp_path / "n.tacit", people=0)
     stored = reader.open(tmp_path / "n.tacit")
     made = small_model(tmp_path, 0)
     words, model = made.to_automaton()
@@ -298,7 +298,7 @@ def test_recall_is_that_of_the_core(trained: Trained, tmp_path: Path) -> None:
 
 def test_the_command(tacit: Commands, trained: Trained, tmp_path: Path) -> None:
     network, ngram = tmp_path / "n.tacit", tmp_path / "m.tacit"
-    export.carry_out(trained.path, network, people=0)
+    export.export_network(trained.path, network, people=0)
     small_model(tmp_path, 0)
     few = ("--keyboard", "--messages", "4", "--noisy", "12")
     found = tacit.json("evaluate", trained.path, *few)

@@ -328,7 +328,7 @@ def test_runs_over_pieces_are_refused(
     run = runs.load(trained.path)
     monkeypatch.setattr(runs, "load", lambda path: run._replace(spelling="pieces"))
     with pytest.raises(TacitError, match="word-pieces"):
-        export.carry_out(trained.path, tmp_path / "n.tacit")
+        export.export_network(trained.path, tmp_path / "n.tacit")
     assert not list(tmp_path.iterdir())
 
 

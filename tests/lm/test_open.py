@@ -43,7 +43,7 @@ def paths(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     words, model = ngram()
     writer.write(folder / "compact.tacit", words, model, name="test")
     arpa.write(folder / "model.arpa", words, model)
-    export.carry_out(trained.path, folder / "network.tacit", people=0)
+    export.export_network(trained.path, folder / "network.tacit", people=0)
     return {
         "run": trained.path,
         "compact": folder / "compact.tacit",
