@@ -9,7 +9,7 @@ From a piece network and the topology of a cased n-gram model A_W:
     A_W     CapSampleApprox of A^u_W, an automaton now the source, on the topology of A_W
 
 Without a caser everything is uncased and A^u_W is the result. A_Pe is on the supplemental corpus's topology; A_Pi on
-the one that the word network infers (pieces infer none themselves); A_Pm interpolates both, and A_Pr is on its topology.
+the one that the word network infers (pieces infer none themselves); A_Pm interpolates both; A_Pr is on its topology.
 One set of sentences of pieces serves all.
 """
 

@@ -9,8 +9,8 @@ next word at every position of given sentences. Both come in bulk:
 A drawn word is keyed by (seed, sentence, position), so it does not depend on how many are drawn side by side (except
 through a network's last digits, which may on a device, and now and then change a word). `<s>` is never drawn: its
 probability is removed and the others renormalised. `<unk>` counts as a word: the model has learnt to predict it for
-rare words, and the automaton has an arc for it. A sentence is truncated at `longest` words; counts up to there stay valid,
-since counting uses probabilities, never the drawn word.
+rare words, and the automaton has an arc for it. A sentence is truncated at `longest` words; counts up to there stay
+valid, since counting uses probabilities, never the drawn word.
 
 A network draws thousands of sentences side by side in one compiled program: a lane that ends a sentence
 takes the next one, and only the words leave the device. Blocks of a network stay on its device.

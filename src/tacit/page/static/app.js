@@ -324,7 +324,7 @@ themeSwitch(/** @type {HTMLButtonElement} */ (byId("theme")));
 
 loaded = await load();
 shutTheDoor();
-byId("phone").inert = false; // not earlier: nothing is typed while a request could be edit
+byId("phone").inert = false; // not earlier: nothing is typed while a request could be made
 countRequests((count) => say("requests", String(count)));
 
 if (loaded.layout) {
