@@ -1,9 +1,9 @@
-"""Does a fast program train as the slow, obvious one does? To be run where the fast one runs: on an accelerator.
+"""Compares the fast executor with the slow reference, on an accelerator.
 
 A cohort of the built-in typists trains once side by side (`vmap`) and once in plain loops (`slow`, whose weights are
-float64), in float32, by each rule. Of every layer's pseudo-gradient the relative difference in norm is taken, and the
-largest is printed. An accelerator that multiplied or added in a coarser format unasked would show 1e-3 and more. The
-suite makes the same comparison on a CPU.
+float64), in float32, with each rule. The benchmark prints the largest relative difference in norm of a layer's
+pseudo-gradient. An accelerator that silently computes in a coarser format would show 1e-3 or more. The test suite makes
+the same comparison on a CPU.
 
     python benchmarks/accelerator.py
 """
@@ -32,7 +32,7 @@ RULES = ("mean", "attentive", "attentive-loss")
 
 
 def main() -> None:
-    """One line of JSON for each model and rule."""
+    """Prints one line of JSON for each model and rule."""
     ready = prepare(
         TextConfig(vocabulary=1501), PartitionConfig(), TypistsConfig(users=40, messages=60), seed=0
     )
@@ -52,8 +52,8 @@ def main() -> None:
                 gradients.append(jax.tree.leaves(rule.combine(params, message)))
             pairs = zip(*gradients, strict=True)
             worst = max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
-            found = {"model": name, "rule": kind, "clients": 8, "largest_relative_difference": worst}
-            print(json.dumps(found | {"device": jax.devices()[0].device_kind}), flush=True)
+            record = {"model": name, "rule": kind, "clients": 8, "largest_relative_difference": worst}
+            print(json.dumps(record | {"device": jax.devices()[0].device_kind}), flush=True)
 
 
 if __name__ == "__main__":

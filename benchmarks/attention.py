@@ -1,10 +1,10 @@
-"""How uneven FedAtt's attention is: each layer's weights of the clients of a first round.
+"""Measures how uneven FedAtt's attention is: each layer's weights of the clients of a first round.
 
     python benchmarks/attention.py [--corpus ptb] [--clients 6] [--data DIR]
 
-The protocol of papers 1 and 2 (100 clients with sentences at random, E 5, B 10, a tied GRU of 300 units), the rate of
-`tacit reproduce table-2`. Clients are trained one after another and their updates measured by spectral norms in
-numpy; a client's weight is the softmax of these over the clients. Even weights would be 1/clients.
+The protocol is that of papers 1 and 2 (100 clients with sentences assigned at random, E 5, B 10, a tied GRU of 300
+units), with the rate of `tacit reproduce table-2`. Clients are trained one after another and the spectral norms of
+their updates computed in numpy; a client's weight is the softmax of these norms. Uniform weights would be 1/clients.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROWS = {"ptb": "PTB, FedAtt, C 0.1", "wikitext-2": "WikiText-2, FedAtt, C 0.1"}
 
 
 def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, float]]:
-    """The spectral norm of each layer's update, and the length of all of it, client by client."""
+    """Returns the spectral norm of each layer's update and the norm of the whole update, for each client."""
     settings = {**find("table-2").row(ROWS[corpus]).settings, "model.precision": "float32"}
     config = config_of(settings, 0, Place(data, Path()))
     ready = prepare(config, None, data)
@@ -47,7 +47,7 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
         return jax.tree.map(lambda a: np.asarray(a)[k : k + 1], cohort)
 
     sums = cohort_sums(next_word_loss(model), config.client, mean, alone, start, executor="map")
-    found = []
+    by_client = []
     for k in range(clients):
         lr, key = np.float32(config.client.lr), jax.random.key(config.seed)
         message, _ = sums.program(sums.place(start), sums.ready(k).laid, lr, key)
@@ -56,8 +56,8 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
             jax.tree_util.keystr(p, simple=True, separator="."): np.asarray(v, float) for p, v in leaves
         }
         norms = {k: float(np.linalg.norm(v, 2 if v.ndim > 1 else None)) for k, v in update.items()}
-        found.append(norms | {"all": float(sum(np.sum(v**2) for v in update.values()) ** 0.5)})
-    return found
+        by_client.append(norms | {"all": float(sum(np.sum(v**2) for v in update.values()) ** 0.5)})
+    return by_client
 
 
 def main() -> None:
@@ -66,13 +66,13 @@ def main() -> None:
     given.add_argument("--clients", type=int, default=6)
     given.add_argument("--data", type=Path)
     options = given.parse_args()
-    found = lengths(options.corpus, options.clients, options.data)
+    by_client = lengths(options.corpus, options.clients, options.data)
     weights = {}
-    for layer in sorted(found[0].keys() - {"all"}):
-        scores = np.array([one[layer] for one in found])
+    for layer in sorted(by_client[0].keys() - {"all"}):
+        scores = np.array([one[layer] for one in by_client])
         odds = np.exp(scores - scores.max())
         weights[layer] = [round(float(w), 3) for w in odds / odds.sum()]
-    length = [round(one["all"], 2) for one in found]
+    length = [round(one["all"], 2) for one in by_client]
     print(json.dumps({"corpus": options.corpus, "length": length, "weights": weights}, indent=1))
 
 

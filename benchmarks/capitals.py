@@ -1,12 +1,12 @@
-"""How often capitals are put back right (`tacit.ngram.casing`), beside simpler ways to do it.
+"""Measures casing accuracy (`tacit.ngram.casing`) against simpler baselines.
 
-The last tenth of each corpus is cased, the rest is learnt from; a row is the share of words (those with a letter) that
-are written as a person wrote them.
+The last tenth of each corpus is the test, the rest is for training. A row is the share of words (those with a letter)
+that are cased as in the original.
 
     python benchmarks/capitals.py tatoeba-en:15000 common-voice-en:20000 [--data DIR] [--out capitals.json]
 
-A corpus comes with the size of its uncased vocabulary. `python tools/measured.py add-casing capitals.json` puts what
-`--out` holds into docs/ngram.md.
+The number after a corpus is the size of its uncased vocabulary. `python tools/measured.py add-casing capitals.json`
+adds the output to docs/ngram.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Sentences = list[list[str]]
 
 
 class Parts(NamedTuple):
-    """A corpus: what is learnt from, what is cased, and its uncased words."""
+    """A corpus: training text, test text, and the uncased vocabulary."""
 
     learnt: Sentences
     truth: Sentences
@@ -46,7 +46,7 @@ def read(name: str, size: int, data: Path | None) -> Parts:
 
 
 def accuracies(own: Parts, other: Parts) -> dict[str, float]:
-    """Every way's accuracy; the last one learns from the other corpus."""
+    """Returns the accuracy of every method; the last one learns from the other corpus."""
     lower = [[word.lower() for word in sentence] for sentence in own.truth]
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in own.learnt:

@@ -1,8 +1,8 @@
-"""The compact n-gram file at the size that keyboards ask for: 1.5 million n-grams, 200,000 unigrams.
+"""Measures the compact n-gram file at the size of a keyboard: 1.5 million n-grams, 200,000 unigrams.
 
-Words are random and text follows no grammar, but frequencies are Zipf's and histories matter, which is what sizes,
-times and rounding depend on. A Kneser-Ney model of order 3 over 60,000 words is cut to the n-grams seen most; the
-other words have unigrams only. Everything is measured on one core.
+Words are random and text has no grammar, but frequencies follow Zipf's law and words depend on the word before, which
+is what sizes, times and rounding depend on. A Kneser-Ney model of order 3 over 60,000 words is reduced to the most
+frequent n-grams; the other words have unigrams only. Everything is measured on one core.
 
     python benchmarks/compact.py
 """
@@ -30,21 +30,21 @@ NGRAMS, UNIGRAMS, COMMON, TOKENS = 1_500_000, 200_000, 60_000, 4_000_000
 
 
 def words(draw: np.random.Generator) -> Vocabulary:
-    """Random words of a few syllables; about nine letters on average, as in lists of that size."""
+    """Returns random words of a few syllables, about nine letters on average, as in word lists of that size."""
     syllables = [
         c + v + e for c in "bcdfghjklmnprstvwz" for v in "aeiou" for e in ("", "n", "r", "s", "t", "l")
     ]
-    found: dict[str, None] = {}
-    while len(found) < UNIGRAMS:
+    distinct: dict[str, None] = {}
+    while len(distinct) < UNIGRAMS:
         counts = draw.choice([2, 3, 4, 5], 50_000, p=[0.1, 0.4, 0.35, 0.15])
         picks = np.minimum(draw.zipf(1.1, counts.sum()), 10_000) % len(syllables)
         at = iter(picks.tolist())
-        found.update(dict.fromkeys("".join(syllables[next(at)] for _ in range(n)) for n in counts))
-    return Vocabulary((*SPECIALS, *list(found)[:UNIGRAMS]))
+        distinct.update(dict.fromkeys("".join(syllables[next(at)] for _ in range(n)) for n in counts))
+    return Vocabulary((*SPECIALS, *list(distinct)[:UNIGRAMS]))
 
 
 def text(draw: np.random.Generator, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sentences of ten words: two in three words depend on the word before, the others on nothing."""
+    """Returns sentences of ten words: two in three words depend on the word before, the others on nothing."""
     shape = (tokens // 12, 10)
     p = 1 / np.arange(1, COMMON - 2) ** 1.05
     free = 3 + np.searchsorted(np.cumsum(p / p.sum()), draw.random(shape))
@@ -61,7 +61,7 @@ def text(draw: np.random.Generator, tokens: int) -> tuple[np.ndarray, np.ndarray
 
 
 def model(draw: np.random.Generator) -> Automaton:
-    """Kneser-Ney, cut to size, with the tail of the vocabulary added to its unigrams; normalised again."""
+    """Returns a pruned Kneser-Ney model with the tail of the vocabulary added to its unigrams, renormalised."""
     full = kneser_ney.fit(*text(draw, TOKENS), len(SPECIALS) + UNIGRAMS, order=3)
     v, (_, _, pairs, triples) = full.vocabulary, full.levels
     room = NGRAMS - UNIGRAMS
@@ -103,7 +103,7 @@ def perplexity(exact: Automaton, tokens: np.ndarray, offsets: np.ndarray) -> flo
 
 
 def quantiles(call: Callable, questions: list[tuple[list[str], str]]) -> dict[str, float]:
-    """p50 and p99 over questions in microseconds; of five times the least, so as not to time other programs."""
+    """Returns p50 and p99 over requests in microseconds; each is the fastest of five, to exclude other programs."""
     times = []
     for question in questions:
         asked = []

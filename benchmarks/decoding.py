@@ -1,9 +1,9 @@
-"""How often simulated taps and glides of three levels of noise are decoded wrongly, by the keys alone and with a model.
+"""Measures error rates of simulated taps and glides at three levels of noise, by the keys alone and with a model.
 
-    python benchmarks/decoding.py RUN > decoding.json            # RUN as `make demo` leaves it
+    python benchmarks/decoding.py RUN > decoding.json            # RUN from `make demo`
     python tools/measured_keyboard.py add-decoding decoding.json
 
-2,000 words of RUN's held-out people for each figure, of which those count that the model has; the hands are those of
+Each figure is over 2,000 words of RUN's held-out people, without those outside the vocabulary; the noise is that of
 `tacit.keyboard.measures.noise`.
 """
 
@@ -35,8 +35,8 @@ def main() -> None:
             taps = accuracy.tap_accuracy(asked, people, noise.TAPPING._replace(level=level)).figures()
             glides = accuracy.glide_accuracy(asked, people, noise.GLIDING._replace(level=level)).figures()
             row = {"model": model, "level": level}
-            for name, found in (("taps", taps), ("glides", glides)):
-                row[name] = {k: round(found[k], 5) for k in ("words", "spatial_errors", "errors")}
+            for name, outcome in (("taps", taps), ("glides", glides)):
+                row[name] = {k: round(outcome[k], 5) for k in ("words", "spatial_errors", "errors")}
             rows.append(row)
             print(row, file=sys.stderr)
     print(json.dumps({"rows": rows}, indent=1))

@@ -1,8 +1,8 @@
-"""How long Gboard's whole federation would take on one accelerator (paper 5, section 6.3.2).
+"""Measures how long Gboard's whole federation would take on one accelerator (paper 5, section 6.3.2).
 
-The real model (CIFG, 670 units, embedding 96, 10,000 words, bfloat16 products) and a round's real size: 500
-clients of 400 sentences, 4.1 words long on average, one epoch. The words are random: time does not depend on
-them. 3,000 such rounds are the 600 million sentences that the published federation saw.
+It uses the real model (CIFG, 670 units, embedding 96, 10,000 words, bfloat16 products) and the real size of a round:
+500 clients of 400 sentences, 4.1 words long on average, one epoch. The words are random, because time does not depend
+on them. 3,000 such rounds are the 600 million sentences of the published federation.
 
     python benchmarks/gboard_federation.py
 """
@@ -32,7 +32,7 @@ CLIENTS, SENTENCES, VOCABULARY = 500, 400, 10_000
 
 
 def people() -> Packed:
-    """600 clients whose sentences have about the published length."""
+    """Returns 600 clients whose sentences have about the published length."""
     draw = np.random.default_rng(0)
     words = np.clip(draw.geometric(1 / 4.1, 600 * SENTENCES), 1, 15)
     offsets = np.concatenate([[0], np.cumsum(words + 2)])

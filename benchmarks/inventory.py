@@ -1,12 +1,12 @@
-"""What it is worth to tell sentencepiece of common words on many lines (`tacit.text.pieces`), not on one each.
+"""Measures the effect of giving sentencepiece many lines for a common word (`tacit.text.pieces`) instead of one.
 
-Inventories are made from the word counts of some sentences and measured on as many others: how many pieces a word
-needs, and how likely it is under the unigram probabilities of its pieces. Words with a character that the inventory
+Inventories are trained on the word counts of some sentences and measured on as many others: the number of pieces of a
+word, and its log-probability under the unigram probabilities of its pieces. Words with a character that the inventory
 lacks are left out.
 
     python benchmarks/inventory.py tatoeba-en [--sentences 100000] [--size 4000] [--data DIR] [--out inventory.json]
 
-`python tools/measured.py add-inventory inventory.json` puts what `--out` holds into docs/ngram.md.
+`python tools/measured.py add-inventory inventory.json` adds the output to docs/ngram.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.text.vocabulary import UNK
 
 
 def figures(inventory: Pieces, counts: Counter[str]) -> dict[str, float]:
-    """Pieces a word and log p of a word, means over the words as often as they were typed."""
+    """Returns the mean number of pieces and the mean log p of a word, over all typed words."""
     scores = sentencepiece.SentencePieceProcessor(model_proto=inventory.proto)
     words = list(counts)
     spelt = [(counts[w], s) for w, s in zip(words, inventory.segment(words), strict=True) if s != (UNK,)]

@@ -1,10 +1,10 @@
-"""What five models are worth to people who type: paper 5's n-gram, server and federated network, and what phones load.
+"""Computes the keyboard measures of five models: n-gram, server and federated network (paper 5), and files for phones.
 
     python benchmarks/keyboard_measures.py RUN CENTRAL > keyboard.json
     python tools/measured_keyboard.py add-measures keyboard.json
 
-RUN is a federated run, as `make demo` leaves it, with its n-gram; CENTRAL the same network trained on the pooled text.
-The Kneser-Ney 5-gram of the pooled text is made here. All are measured on RUN's held-out people.
+RUN is a federated run from `make demo` with its n-gram; CENTRAL is the same network trained on the pooled text. The
+benchmark fits the Kneser-Ney 5-gram of the pooled text. All models are measured on RUN's held-out people.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from tacit.runs.data import prepare
 KEPT = ("people", "messages", "words", "characters", "keys", "tapped", "glided", "runtime", "model_bytes")
 
 
-def kept(found: dict[str, Any]) -> dict[str, Any]:
-    """Figures, without whose they are."""
-    numbers = {k: round(found[k], 5) for k in found["ci95"]}
-    halves = {k: round(v, 5) for k, v in found["ci95"].items()}
-    spread = {k: {q: round(v, 4) for q, v in some.items()} for k, some in found["by_person"].items()}
-    rest = {k: found[k] for k in KEPT}
-    return {**numbers, "ci95": halves, "by_person": spread, "latency_ms": found["latency_ms"], **rest}
+def kept(measured: dict[str, Any]) -> dict[str, Any]:
+    """Returns the figures without people's names."""
+    numbers = {k: round(measured[k], 5) for k in measured["ci95"]}
+    halves = {k: round(v, 5) for k, v in measured["ci95"].items()}
+    spread = {
+        k: {q: round(v, 4) for q, v in percentiles.items()}
+        for k, percentiles in measured["by_person"].items()
+    }
+    rest = {k: measured[k] for k in KEPT}
+    return {**numbers, "ci95": halves, "by_person": spread, "latency_ms": measured["latency_ms"], **rest}
 
 
 def main() -> None:
@@ -52,16 +55,16 @@ def main() -> None:
             "federated, 8 bits": small,
             "federated, 3-gram": run / "ngram" / "model.tacit",
         }
-        found = {}
+        measured = {}
         for name, path in models.items():
             print(name, file=sys.stderr)
-            found[name] = kept(report.measure(path, held_out=run))
+            measured[name] = kept(report.measure(path, held_out=run))
     caches = {"n-gram": figures["seen"]}
     caches |= {
         name: evaluate.evaluate(path)["seen"] for name, path in (("server", central), ("federated", run))
     }
     later = {name: [round(c["top1"], 5), round(c["ci95"]["top1"], 5)] for name, c in caches.items()}
-    print(json.dumps({"models": found, "caches": later, "cores": os.cpu_count()}, indent=1))
+    print(json.dumps({"models": measured, "caches": later, "cores": os.cpu_count()}, indent=1))
 
 
 if __name__ == "__main__":

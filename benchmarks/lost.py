@@ -1,17 +1,17 @@
-"""Where an n-gram model made of a network falls behind Kneser-Ney on the collected text, step by step.
+"""Measures, step by step, where a distilled n-gram model loses accuracy against Kneser-Ney on the collected text.
 
-Between the two lie three differences, and each is measured with the others left as they are:
+The two differ in three ways. Each step changes one of them:
 
-    Kneser-Ney        n-grams that people typed, weights from what they typed next
-    the network's     the same n-grams, weights from what the network expects after the people's own words
-    drawn sentences   the same n-grams, weights from what it expects in sentences that it draws
-    A_r               n-grams of the supplement and of drawn sentences
+    Kneser-Ney          typed n-grams, weights from typed text
+    network             the same n-grams, weights from the network on typed text
+    sampled sentences   the same n-grams, weights from the network on sampled sentences
+    A_r                 n-grams of the supplement and of sampled sentences
 
 The first three need the clients' text in one place: a simulation has it, a server does not.
 
     python benchmarks/lost.py RUN [--supplement NAME] [--sentences 20000] [--max-ngrams 100000] [--out lost.json]
 
-`python tools/measured.py add-lost NAME lost.json` puts what `--out` holds into docs/ngram.md.
+`python tools/measured.py add-lost NAME lost.json` adds the output to docs/ngram.md.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namesp
     assert isinstance(ready.clients, Packed)
     source = sampling.network(run.model, run.params)
     limits = given.order, given.max_ngrams
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
 
     def note(name: str, scores: Any) -> None:
         s = summary(scores, ready.test)
-        found[name] = {k: float(f"{s[k]:.6g}") for k in ("top1", "top3", "perplexity")}
-        found[name]["ci95_top1"] = float(f"{s['ci95']['top1']:.6g}")
+        figures[name] = {k: float(f"{s[k]:.6g}") for k in ("top1", "top3", "perplexity")}
+        figures[name]["ci95_top1"] = float(f"{s['ci95']['top1']:.6g}")
         print(
             f"{time.perf_counter() - began:6.0f} s  {name}: top-1 {s['top1']:.2%}",
             file=sys.stderr,
@@ -75,7 +75,7 @@ def measure(run: runs.Run, beside: supplement.Supplement, given: argparse.Namesp
     own = from_corpus(_sentences(beside.packed(run.vocabulary)), source.vocabulary, *limits)
     refined = algorithm_1(source, own, given.sentences, 0, *limits).refined
     note("refined", score(refined, ready.test))
-    return found
+    return figures
 
 
 def _sentences(text: Packed) -> Sentences:

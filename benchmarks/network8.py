@@ -1,7 +1,7 @@
-"""The 8-bit network: bytes, milliseconds a word on one core, and of trained runs the recall that rounding loses.
+"""Measures 8-bit networks: bytes, milliseconds a word on one core, and the recall that quantisation loses.
 
     export OPENBLAS_NUM_THREADS=1                 # numpy's products in one thread
-    python benchmarks/network8.py                 # Gboard's network of 10,000 words, weights as they are drawn
+    python benchmarks/network8.py                 # Gboard's network of 10,000 words, untrained
     python benchmarks/network8.py RUN [RUN …]     # and trained runs, on their held-out people
 
 Prints a JSON line for each network. The process is kept on one core while it is timed.
@@ -44,17 +44,17 @@ def one_core() -> Iterator[None]:
 
 
 def quantiles(call: Callable[[int], Any], times: int) -> dict[str, float]:
-    """Milliseconds; calls are numbered, the first few are not counted."""
-    found = []
+    """Returns percentiles in milliseconds over numbered calls, without the first few."""
+    milliseconds = []
     for i in range(times + 5):
         began = time.perf_counter()
         call(i)
-        found.append(1e3 * (time.perf_counter() - began))
-    return {f"p{q}": round(float(np.percentile(found[5:], q)), 3) for q in (50, 95, 99)}
+        milliseconds.append(1e3 * (time.perf_counter() - began))
+    return {f"p{q}": round(float(np.percentile(milliseconds[5:], q)), 3) for q in (50, 95, 99)}
 
 
 def speed(path: Path) -> dict[str, Any]:
-    """Opening, one word further with three suggestions, a letter more, and a whole context read anew."""
+    """Times opening, one more word with three suggestions, one more letter, and reading a whole context."""
     stored = reader.open(path)
     ids = np.random.default_rng(0).integers(len(SPECIALS), len(stored.words), TIMED + 5)
     source = network8_model(stored).source
@@ -85,7 +85,7 @@ def speed(path: Path) -> dict[str, Any]:
 
 
 def drawn(folder: Path) -> dict[str, Any]:
-    """Gboard's network with weights as training begins; words of random syllables."""
+    """Measures Gboard's network with untrained weights and words of random syllables."""
     draw = np.random.default_rng(0)
     syllables = [c + v + e for c in "bcdfghjklmnprstvwz" for v in "aeiou" for e in ("", "n", "r", "s", "t")]
     words: dict[str, None] = {}
@@ -103,14 +103,14 @@ def drawn(folder: Path) -> dict[str, Any]:
 
 
 def trained(run: Path, folder: Path) -> dict[str, Any]:
-    """A run's network, before and after."""
+    """Measures a run's network before and after quantisation."""
     config, file = read_config(run), folder / "run.tacit"
-    found = export.export_network(run, file, people=1000)
-    before, after = found["models"].values()
+    exported = export.export_network(run, file, people=1000)
+    before, after = exported["models"].values()
     return {
         "network": f"{config.model.kind} {config.model.hidden}, embedding {config.model.embedding}, "
         f"{config.training.mode} training",
-        "parameters": found["parameters"],
+        "parameters": exported["parameters"],
         **speed(file),
         **{k: before[k] for k in ("people", "words")},
         **{k: [round(before[k], 5), round(after[k], 5)] for k in ("top1", "top3", "perplexity")},

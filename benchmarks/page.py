@@ -1,7 +1,7 @@
-"""The keyboard page in a real browser: how fast it is, how large, and what it asks the network for.
+"""Measures the keyboard page in a real browser: speed, size and network requests.
 
 Headless Chromium, driven by Playwright, opens the page of a run five times and then presses 500 keys of the built-in
-typists' messages, in turn on a hardware keyboard and with a pointer on the page's own keys. Times are the browser's:
+typists' messages, alternately on a hardware keyboard and with a pointer on the page's keys. Times are the browser's:
 
     handled       from the time stamp of the key's event to the new suggestions in the document
     painted       to the end of the frame that shows them; a frame lasts 16.7 ms
@@ -28,7 +28,7 @@ from tacit.page import server as serve
 from tacit.page.models import page_models
 from tacit.text.typists import Typists, TypistsConfig
 
-KEYS, VISITS, PAUSE = 500, 5, 40  # milliseconds between keys: 25 a second, faster than anybody types
+KEYS, VISITS, PAUSE = 500, 5, 40  # milliseconds between keys: 25 a second, faster than people type
 NAMES = {" ": "Space", "'": "Apostrophe", ".": "Full stop", ",": "Comma", "\n": "Enter"}
 WATCH = """(() => {
   window.times = {handled: [], painted: []};
@@ -49,30 +49,30 @@ WATCH = """(() => {
 
 
 def script(count: int) -> str:
-    """What is typed: messages of typists whom no model was trained on, in lower case, with the keys there are."""
-    people, found = Typists(TypistsConfig(users=20, seed=99)), ""
+    """Returns the text to type: messages of held-out typists, in lower case, limited to the available keys."""
+    people, typed = Typists(TypistsConfig(users=20, seed=99)), ""
     for k in range(len(people)):
         for message in people.messages(k):
             kept = "".join(c for c in message.text.lower() if c in "abcdefghijklmnopqrstuvwxyz '.,")
-            found += kept.strip() + "\n"
-            if len(found) >= count:
-                return found[:count]
-    return found
+            typed += kept.strip() + "\n"
+            if len(typed) >= count:
+                return typed[:count]
+    return typed
 
 
 def usable(browser: Browser, address: str) -> float:
-    """Milliseconds until the page can be typed on, from nothing."""
+    """Returns the milliseconds until the page accepts keys, from a cold start."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector("html[data-ready]")
-    found = page.evaluate("performance.getEntriesByName('tacit-ready')[0].startTime")
+    ready_at = page.evaluate("performance.getEntriesByName('tacit-ready')[0].startTime")
     context.close()
-    return float(found)
+    return float(ready_at)
 
 
 def press(page: Page, text: str) -> None:
-    """Every other key with a pointer in the middle of the page's key, the others on the hardware keyboard."""
+    """Presses every other key with a pointer at the centre of the page's key, the others on the hardware keyboard."""
     board = page.get_by_role("group", name="Keys")
     places = {}
     for name in {*"abcdefghijklmnopqrstuvwxyz", *NAMES}:
@@ -108,7 +108,9 @@ def measure(run: Path) -> dict[str, Any]:
         requests: list[str] = []
         complaints: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.add_init_script(WATCH)
         page.goto(address)

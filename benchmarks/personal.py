@@ -1,14 +1,14 @@
-"""How long it takes to try nine settings of fine-tuning on 500 people, with Gboard's model (paper 3, Table 1).
+"""Measures how long nine settings of fine-tuning take on 500 people, with Gboard's model (paper 3, Table 1).
 
-The real model (CIFG, 670 units, embedding 96, 10,000 words: 1.4 million parameters), B 5, 10, 20 × L 0.01, 0.1, 1.0,
-T 5000, E 1. People have a log-normal number of messages, 400 in the median, of 4.1 words on average; the words are
-random: time does not depend on them. Everything is counted, compilation too: packing, measuring the global model,
-tuning and measuring everybody nine times, and the sums.
+It uses the real model (CIFG, 670 units, embedding 96, 10,000 words: 1.4 million parameters), B 5, 10, 20 × L 0.01, 0.1,
+1.0, T 5000, E 1. People have a log-normal number of messages with median 400, of 4.1 words on average; the words are
+random, because time does not depend on them. The time includes compilation, packing, evaluating the global model,
+tuning and evaluating everybody nine times, and the sums.
 
     python benchmarks/personal.py [--users 500] [--precision bfloat16] [--out personal.json] [--quick]
 
-`--quick` is the same way with a toy model and 16 people, in seconds on a CPU: does it run here? What `--out` holds goes
-into docs/personal.md by `python tools/measured.py add-personal-speed personal.json`.
+`--quick` does the same with a toy model and 16 people, in seconds on a CPU, as a smoke test.
+`python tools/measured.py add-personal-speed personal.json` adds the output to docs/personal.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BATCHES, RATES = (5, 10, 20), (0.01, 0.1, 1.0)
 
 
 def people(users: int, messages: int, vocabulary: int) -> Packed:
-    """People with messages of about the published length."""
+    """Returns people with messages of about the published length."""
     draw = np.random.default_rng(0)
     sizes = np.clip(draw.lognormal(np.log(messages), SPREAD, users), 40, 40 * messages).astype(np.int64)
     words = np.clip(draw.geometric(1 / WORDS, int(sizes.sum())), 1, 30)
@@ -60,7 +60,7 @@ def measure(users: int, precision: str, quick: bool) -> dict[str, Any]:
     model = language_model(config, vocabulary)
     params = model.init(jax.random.key(0))
     say(f"{users} people, {count_parameters(params):,} parameters, {jax.devices()[0].device_kind}")
-    began = time.perf_counter()  # packing and compilation count, making the people does not
+    began = time.perf_counter()  # includes packing and compilation, but not generating the people
     everybody = split.split(text)
     ready = trial.prepare(model, params, everybody, trial.Tuning())
     measured = time.perf_counter() - began
@@ -69,14 +69,14 @@ def measure(users: int, precision: str, quick: bool) -> dict[str, Any]:
     by_batch = {}
     for batch in BATCHES:
         started = time.perf_counter()
-        some = [s for s in grid if s.batch == batch]
-        for found in trial.evaluate(ready, some).values():
-            assert sums.overall(sums.total(found, 0))["users"] == len(everybody)
+        chosen = [s for s in grid if s.batch == batch]
+        for outcome in trial.evaluate(ready, chosen).values():
+            assert sums.overall(sums.total(outcome, 0))["users"] == len(everybody)
         by_batch[str(batch)] = round(time.perf_counter() - started, 2)
-        say(f"B {batch}: {len(some)} rates")
+        say(f"B {batch}: {len(chosen)} rates")
     seconds = time.perf_counter() - began
     started = time.perf_counter()
-    trial.evaluate(ready, grid[: len(RATES)])  # the programs are there already
+    trial.evaluate(ready, grid[: len(RATES)])  # already compiled
     again = time.perf_counter() - started
     return {
         "users": len(everybody),

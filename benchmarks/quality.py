@@ -1,14 +1,14 @@
-"""Which settings learn best in the papers' 50 rounds, every trial recorded.
+"""Searches for the settings that learn best in the papers' 50 rounds, and records every trial.
 
-The FedAtt protocol (papers 1 and 2): 100 clients that share the sentences at random, ten of them a round, a tied GRU
-of 300 units. A trial is a line of a text file: a preset and settings, as `tacit train` takes them. Each trial
-leaves one line in the results: its settings, the best round on validation, perplexity there and on the test, seconds.
-Choose by validation only; the test is recorded so that nobody has to run it again.
+The protocol is FedAtt's (papers 1 and 2): 100 clients with sentences assigned at random, ten of them a round, a tied
+GRU of 300 units. A trial is a line of a text file: a preset and settings, as for `tacit train`. Each trial adds one
+line to the results: its settings, the best round on validation, validation and test perplexity, seconds. Choose by
+validation only; the test score is recorded so that it need not be measured again.
 
     python benchmarks/quality.py PATH-OF-CORPUS trials.txt results.jsonl
 
-A trial that stands in the results already is left out, so that a sweep can be stopped and gone on with. With a
-fourth argument such as 0/2, only every second trial is made, for two processes side by side.
+Trials that are already in the results are skipped, so a sweep can be stopped and resumed. With a fourth argument such
+as 0/2, only every second trial is run, for two processes side by side.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ PROTOCOL = (
 
 
 def trial(corpus: str, line: str, folder: Path) -> dict[str, object]:
-    """Train once, as the line says."""
+    """Runs one trial."""
     preset, *settings = line.split()
     config = resolve(preset, [f"text.corpus={corpus}", *PROTOCOL, *settings])
     began = time.perf_counter()
-    found: dict[str, object] = {
+    record: dict[str, object] = {
         "corpus": Path(corpus).name,
         "trial": line,
         "device": jax.devices()[0].device_kind,
     }
     try:
         summary = runs.train(config, folder, resume=False)
-    except TacitError as error:  # not finite: a result too
-        return found | {"failed": str(error).partition(";")[0], "seconds": time.perf_counter() - began}
-    return found | {
+    except TacitError as error:  # divergence is a result, too
+        return record | {"failed": str(error).partition(";")[0], "seconds": time.perf_counter() - began}
+    return record | {
         "best_round": summary["best_round"],
         "valid": summary["valid"]["perplexity"],
         "test": summary["test"]["perplexity"],
@@ -65,7 +65,7 @@ def trial(corpus: str, line: str, folder: Path) -> dict[str, object]:
 
 
 def main() -> None:
-    """Make the trials that are not there yet."""
+    """Runs the trials that are missing in the results."""
     corpus, trials, results, *part = sys.argv[1:]
     which, of = map(int, part[0].split("/")) if part else (0, 1)
     jax.config.update("jax_compilation_cache_dir", str(Path(tempfile.gettempdir()) / "tacit-quality-cache"))
@@ -77,10 +77,10 @@ def main() -> None:
         if n % of != which or line in done:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            found = trial(corpus, line, Path(folder) / "run")
+            record = trial(corpus, line, Path(folder) / "run")
         with out.open("a") as file:
-            file.write(json.dumps(found) + "\n")
-        print(json.dumps(found), flush=True)
+            file.write(json.dumps(record) + "\n")
+        print(json.dumps(record), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How long it takes to read, split and pack a large corpus, and to set up a million clients; with the memory.
+"""Measures time and memory to read, split and pack a large corpus, and to set up a million clients.
 
-A corpus of made-up messages (eight words on average, 60,000 word types by Zipf's law, people and times in no
-order) is written to a temporary directory. Every measurement is a process of its own, so that its peak memory
-is its own. The words mean nothing: time does not depend on that.
+A corpus of synthetic messages (eight words on average, 60,000 word types by Zipf's law, unsorted) is written to a
+temporary directory. Every measurement runs in a separate process, so that peak memory is measured separately. The words
+are meaningless, because time does not depend on them.
 
     python benchmarks/streaming.py --messages 10000000 --people 1000000
 """
@@ -37,7 +37,7 @@ MB = 1e6
 
 
 def write(path: Path, messages: int, people: int) -> None:
-    """User-keyed JSON lines, a line for each message."""
+    """Writes user-keyed JSON lines, one for each message."""
     draw = np.random.default_rng(0)
     syllables = [a + b for a in "bcdfghjklmnprstvwz" for b in "aeiou"]
     words = np.array(
@@ -59,21 +59,21 @@ def write(path: Path, messages: int, people: int) -> None:
             )
             begin = 0
             for user, moment, end in zip(who, when, ends, strict=True):
-                said = " ".join(text[begin:end])
-                file.write(f'{{"user": "u{user:07d}", "time": "{moment}", "text": "{said}"}}\n')
+                message = " ".join(text[begin:end])
+                file.write(f'{{"user": "u{user:07d}", "time": "{moment}", "text": "{message}"}}\n')
                 begin = end
 
 
 def memory(process: int) -> tuple[float, float]:
-    """What a process and its helpers have in memory, in MB: all of it, and without pages of files."""
+    """Returns the memory of a process and its children in MB: all of it, and without file pages."""
     try:
         facts = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
-        found = [int(facts[name].split()[0]) * 1024 / MB for name in ("VmRSS", "RssAnon")]
+        sizes = [int(facts[name].split()[0]) * 1024 / MB for name in ("VmRSS", "RssAnon")]
         for task in Path(f"/proc/{process}/task").iterdir():
             for helper in (task / "children").read_text().split():
-                found = [a + b for a, b in zip(found, memory(int(helper)), strict=True)]
-        return found[0], found[1]
-    except (OSError, KeyError):  # it has just ended
+                sizes = [a + b for a, b in zip(sizes, memory(int(helper)), strict=True)]
+        return sizes[0], sizes[1]
+    except (OSError, KeyError):  # the process has just ended
         return 0.0, 0.0
 
 
@@ -82,13 +82,13 @@ def size_mb(*texts: Packed | None) -> float:
 
 
 def algorithm() -> Algorithm:
-    """A round as the gboard preset has it."""
+    """Returns the sampling of a round in the gboard preset."""
     client = ClientConfig(lr=0.5, max_examples=400)
     return Algorithm(client, AggregationConfig(), ServerConfig(), SamplingConfig(clients=100))
 
 
 def cohorts(clients: Any) -> dict[str, float]:
-    """Put together the first round's cohort, and then another."""
+    """Assembles the cohort of the first round and of another."""
     began = time.perf_counter()
     shape = text_grid(clients, algorithm().client)
     text_cohort(clients, algorithm(), 0, 0, shape)
@@ -99,17 +99,17 @@ def cohorts(clients: Any) -> dict[str, float]:
 
 
 def prepared(text: TextConfig, people: TypistsConfig) -> tuple[Prepared, dict[str, float]]:
-    """A corpus made ready, and what that took."""
+    """Prepares a corpus and measures time and memory."""
     idle, began = memory(os.getpid())[0], time.perf_counter()
     ready = prepare(text, PartitionConfig(), people, seed=0)
     seconds = time.perf_counter() - began
     used = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    cpu = sum(u.ru_utime + u.ru_stime for u in used)  # with the start of the program
+    cpu = sum(u.ru_utime + u.ru_stime for u in used)  # includes the start of the program
     return ready, {"seconds": seconds, "cpu_s": cpu, "idle_mb": idle, "clients": len(ready.clients)}
 
 
 def corpus(path: Path) -> dict[str, Any]:
-    """From the file to packed arrays."""
+    """Measures reading from the file to packed arrays."""
     ready, facts = prepared(TextConfig(corpus=str(path), vocabulary=10_000), TypistsConfig())
     assert isinstance(ready.clients, Packed)
     texts = [ready.clients, ready.valid, ready.test, *([ready.seen] if ready.seen else [])]
@@ -123,13 +123,13 @@ def corpus(path: Path) -> dict[str, Any]:
 
 
 def typists(users: int) -> dict[str, Any]:
-    """A population that is made as it is visited."""
+    """Measures a population that is generated on demand."""
     ready, facts = prepared(TextConfig(vocabulary=10_000), TypistsConfig(users=users))
     return {**facts, **cohorts(ready.clients)}
 
 
 def apart(*arguments: object) -> dict[str, Any]:
-    """This program's answer to other arguments, from a process of its own, whose memory is watched meanwhile."""
+    """Runs this program with other arguments in a separate process, and tracks its memory."""
     process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     peak = private = 0.0
@@ -159,7 +159,7 @@ def main() -> None:
             path = Path(here) / "messages.jsonl"
             write(path, given.messages, given.people)
             read_ = apart("--corpus", path)
-        found = {
+        results = {
             "command": f"python benchmarks/streaming.py --messages {given.messages} --people {given.people}",
             "corpus": {
                 "messages": given.messages,
@@ -169,7 +169,7 @@ def main() -> None:
             },
             "typists": {"users": given.typists, **apart("--only-typists", "--typists", given.typists)},
         }
-        print(json.dumps(found, indent=1))
+        print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What most federated simulators do: PyTorch, one client after another, one step after another.
+"""A sequential PyTorch loop, one client and one step after another, as in most federated simulators.
 
-The yardstick for `tacit bench` on the same shapes (tied GRU, SGD, the mean of the models). Not part of the
-package; needs `pip install torch==2.13.0 numpy`.
+This is the baseline for `tacit bench` on the same shapes (tied GRU, SGD, the mean of the models). It is not part of the
+package and needs `pip install torch==2.13.0 numpy`.
 
     python benchmarks/torch_loop.py [small gboard paper]
 """
@@ -39,7 +39,7 @@ class Model(nn.Module):
 
 
 def one_round(model: Model, words: torch.Tensor, vocabulary: int) -> None:
-    """Every client from the same start; the model becomes their mean."""
+    """Trains every client from the same start and averages the models."""
     start = copy.deepcopy(model.state_dict())
     total = {k: torch.zeros_like(v) for k, v in start.items()}
     for client in words:

@@ -1,6 +1,6 @@
-"""How many cells of a round's batches hold a word, with batches of like numbers of words and with the papers' batches.
+"""Measures the share of batch cells that hold a word, for batches by number of words and for the papers' batches.
 
-The first round of FedAtt's protocol (100 clients, ten a round, E 5, B 10); paths of corpora are given.
+It uses the first round of FedAtt's protocol (100 clients, ten a round, E 5, B 10); arguments are paths of corpora.
 
     python benchmarks/useful.py ptb wikitext-2 > benchmarks/results/useful.json
 """
@@ -23,17 +23,17 @@ PROTOCOL = ("partition.kind=iid", "partition.clients=100", "client.epochs=5", "t
 
 
 def shares(corpus: str) -> dict[str, float]:
-    """The share of useful cells by kind of batching."""
+    """Returns the share of useful cells for each kind of batching."""
     config = resolve("fedatt", [f"text.corpus={corpus}", "text.protocol=fedatt", *PROTOCOL])
     clients = prepare(config).clients
-    found = {}
+    by_kind = {}
     for kind in ("words", "sentences"):
         client = dataclasses.replace(config.client, batching=kind)
         algorithm = Algorithm(client, config.aggregation, config.server, config.sampling)
         cohort = text_cohort(clients, algorithm, config.seed, 0, text_grid(clients, client))
         cells = int(cohort.steps.sum()) * int(np.prod(cohort.batches.targets.shape[2:]))
-        found[kind] = float((cohort.batches.targets >= 0).sum() / cells)
-    return found
+        by_kind[kind] = float((cohort.batches.targets >= 0).sum() / cells)
+    return by_kind
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Make docs/benchmarks.md from benchmarks/results/*.json.
+"""Writes docs/benchmarks.md from benchmarks/results/*.json.
 
 tacit bench --json > bench.json                        # on the machine to be measured
 python benchmarks/torch_loop.py > torch.jsonl          # in an environment with torch==2.13.0
 python tools/benchmarks.py add-cpu bench.json torch.jsonl
 python benchmarks/streaming.py --messages 10000000 --people 1000000 > streaming.json
 python tools/benchmarks.py add-streaming streaming.json "what else the machine was doing"
-python tools/benchmarks.py                             # the page
+python tools/benchmarks.py                             # writes the page
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from pages import RESULTS, machine, read, store, table, today
 
 def bench_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
     header = ["workload", "clients", "rows × time", "V", "D", "precision", "executor", "ms per client-step"]
-    found = [[*header, "words per second", "useful", "of matrix rate", "of copy rate", "memory, MB"]]
+    lines = [[*header, "words per second", "useful", "of matrix rate", "of copy rate", "memory, MB"]]
     for r in rows:
         shape = f"{r.get('rows', r['batch'])} × {r['time']}"
-        found.append(
+        lines.append(
             [r["workload"], str(r["clients"]), shape, f"{r['vocabulary']:,}", str(r["size"]), r["precision"],
              r["executor"], f"{r['ms_per_client_step']:.4g}", f"{r['tokens_per_s']:,.0f}", f"{r['useful_share']:.0%}",
              f"{r['matrix_share']:.0%}", f"{r['copy_share']:.0%}", f"{r['peak_memory_mb']:,.0f}"]
         )  # fmt: skip
-    return found
+    return lines
 
 
-def reading_rows(found: dict[str, Any]) -> list[list[str]]:
+def reading_rows(results: dict[str, Any]) -> list[list[str]]:
     def row(population: str, r: dict[str, Any]) -> list[str]:
         rate, packed = (f"{r[key]:,.0f}" if key in r else "" for key in ("messages_per_s", "packed_mb"))
         seconds = [f"{r['seconds']:.0f} s", f"{r['cpu_s']:.0f} s"]
         memory = [f"{r['peak_mb']:,.0f}", f"{r['peak_private_mb']:,.0f}"]
         return [population, *seconds, rate, packed, *memory, f"{1000 * r['next_cohort_s']:,.0f} ms"]
 
-    header = ["population", "ready after", "processor time", "messages per second", "packed arrays, MB"]
-    corpus, typists = found["corpus"], found["typists"]
+    header = ["population", "time until ready", "CPU time", "messages per second", "packed arrays, MB"]
+    corpus, typists = results["corpus"], results["typists"]
     return [
-        [*header, "peak memory, MB", "of it not of files, MB", "a cohort of 100"],
+        [*header, "peak memory, MB", "without file pages, MB", "time for a cohort of 100"],
         row(f"a file of {corpus['messages']:,} messages by {corpus['people']:,} people", corpus),
         row(f"{typists['users']:,} built-in typists", typists),
     ]
 
 
 def quality_rows(corpus: str) -> list[list[str]]:
-    found = [json.loads(line) for line in (RESULTS / "quality.jsonl").read_text().splitlines()]
-    found = sorted((r for r in found if r["corpus"] == corpus), key=lambda r: r["valid"])
+    trials = [json.loads(line) for line in (RESULTS / "quality.jsonl").read_text().splitlines()]
+    trials = sorted((r for r in trials if r["corpus"] == corpus), key=lambda r: r["valid"])
     rows = [["trial", "validation", "test", "seconds"]]
     rows += [
-        [f"`{r['trial']}`", f"{r['valid']:.1f}", f"{r['test']:.1f}", f"{r['seconds']:.0f}"] for r in found
+        [f"`{r['trial']}`", f"{r['valid']:.1f}", f"{r['test']:.1f}", f"{r['seconds']:.0f}"] for r in trials
     ]
     return rows
 
@@ -68,7 +68,7 @@ def page() -> str:
             ours = r["ms_per_client_step"]
             compared.append([r["workload"], f"{other:.3g}", f"{ours:.3g}", f"{other / ours:.1f} ×"])
     federation = [
-        ["batch", "rows × time", "lanes", "useful", "a round", "sentences per second", "3,000 rounds"]
+        ["batch", "rows × time", "lanes", "useful", "one round", "sentences per second", "3,000 rounds"]
     ]
     for r in gpu["federation"]["rows"]:
         federation.append(
@@ -85,38 +85,48 @@ def page() -> str:
     )
     return f"""# Benchmarks
 
-Made by `tools/benchmarks.py` from `benchmarks/results/`; nothing here is typed by hand. A client-step is one local
-SGD step of one client; `tacit bench --help` and `src/tacit/experiments/bench.py` say what the workloads are. Shares
-are of the device's own measured rates; a copy share above 100 % means that the work stays in the cache.
+`tools/benchmarks.py` writes this page from `benchmarks/results/`; no figure is typed by hand.
+
+- A client-step is one local SGD step of one client.
+- `tacit bench --help` and `src/tacit/experiments/bench.py` describe the workloads.
+- "Useful" is the share of the cells of a batch that are not padding.
+- "Of matrix rate" and "of copy rate" are shares of the rates measured on the same device. A copy share above 100 %
+  means that the data stays in the cache.
 
 ## {gpu["machine"]}, {gpu["date"]}
 {gpu["command"]}
 
 {table(bench_rows(gpu["rows"]))}
 
-Gboard's federation, the real model and a round's real size ({gpu["federation"]["command"]}); training only,
-the next cohort is put together by the host meanwhile:
+### Gboard's federation
+The real model and the real size of a round (`{gpu["federation"]["command"]}`). The time is that of training alone; the
+host prepares the next cohort meanwhile.
 
 {table(federation)}
 
-FedAtt on WikiText-2 (papers 1 and 2: 100 clients, C 0.1, E 5, B 10, 300 units, bfloat16; `{row["settings"]}`):
-the first round with its compilation took {first:.1f} s, another {again:.2f} s, so that 50 rounds of training are
-{first + 49 * again:.0f} s; the whole command, which scored all of the validation text ten times, took
+### FedAtt on WikiText-2
+The setting of papers 1 and 2: 100 clients, C 0.1, E 5, B 10, 300 units, bfloat16
+(`{row["settings"]}`).
+The first round took {first:.1f} s with compilation and a later one {again:.2f} s, so 50 rounds of training take
+{first + 49 * again:.0f} s. The whole command, which scored all of the validation text ten times, took
 {row["whole_s"]:.0f} s.
 
-Side by side against one step at a time in float64 (`{gpu["accelerator"]["command"]}`), float32; the largest relative
-difference of a layer's pseudo-gradient:
+### Numerical agreement
+The `vmap` executor in float32 against plain loops with float64 weights (`{gpu["accelerator"]["command"]}`): the
+largest relative difference of a layer's pseudo-gradient.
 
 {table(checked)}
 
 ## Perplexity in 50 rounds
-The protocol of papers 1 and 2 (`benchmarks/quality.py`; 100 clients, ten a round, tied GRU of 300 units, bfloat16
-products, one seed), every trial that was made, best on validation first; settings beside the preset's own. The
-best one is the preset `fedadam-papers`. `text.max_words=95` lets longer sentences go on in a new sequence (1 in 1,100).
-Batches of like numbers of words (the default) against the papers' batches of ten sentences: the trials that differ in
-`client.batching` alone. A round on PTB fills {ours[0]} of its cells and one on WikiText-2 {ours[1]}, instead of
-{theirs[0]}
-and {theirs[1]} (`benchmarks/useful.py`). Seconds are of a whole trial, two processes sharing the device.
+The protocol of papers 1 and 2 (`benchmarks/quality.py`): 100 clients, ten a round, tied GRU of 300 units, bfloat16
+products, one seed. The tables list every trial, best on validation first, with its changes to the preset.
+
+- The best trial is the preset `fedadam-papers`.
+- `text.max_words=95` splits longer sentences (1 in 1,100).
+- Two trials that differ only in `client.batching` compare batches with similar numbers of words (the default) with
+  the papers' batches of ten sentences. The default fills {ours[0]} of the cells of a round on PTB and {ours[1]} on
+  WikiText-2, instead of {theirs[0]} and {theirs[1]} (`benchmarks/useful.py`).
+- Seconds are those of a whole trial, with two processes sharing the device.
 
 PTB:
 
@@ -131,18 +141,18 @@ WikiText-2:
 
 {table(bench_rows(cpu["rows"]))}
 
-The same shapes in PyTorch, one client after another (`benchmarks/torch_loop.py`, torch 2.13.0, the better of one
-thread and all), in the same minutes:
+The same shapes in PyTorch, one client after another, measured within minutes of the table above
+(`benchmarks/torch_loop.py`, torch 2.13.0, the better of one thread and all threads):
 
 {table(compared)}
 
 ## Reading and packing: {streaming["machine"]}, {streaming["date"]}
 `{streaming["command"]}`
 
-From a file of user-keyed messages, people and times in no order, to the arrays that training reads
-([how](text.md#large-corpora)); and the built-in typists, whose text is made when a cohort asks for it. Memory is
-that of all processes together, JAX among it ({streaming["corpus"]["idle_mb"]:,.0f} MB before anything is read);
-pages of temporary files count in it, though the system can take them back. {streaming["note"]}
+The first row reads a file of messages by user, with people and times in random order, into the arrays that training
+reads ([how](text.md#large-corpora)). The second row is the built-in typists, whose text is generated when a cohort
+needs it. Memory is that of all processes together, including JAX ({streaming["corpus"]["idle_mb"]:,.0f} MB before
+reading). It includes pages of temporary files, which the system can reclaim. {streaming["note"]}
 
 {table(reading_rows(streaming))}
 """
@@ -151,13 +161,13 @@ pages of temporary files count in it, though the system can take them back. {str
 def main() -> None:
     if sys.argv[1:2] == ["add-cpu"]:
         rows, loops = (Path(name).read_text() for name in sys.argv[2:4])
-        found = {"machine": machine(), "date": today(), "rows": json.loads(rows)}
-        found["torch"] = [json.loads(line) for line in loops.splitlines()]
-        store("cpu.json", found)
+        results = {"machine": machine(), "date": today(), "rows": json.loads(rows)}
+        results["torch"] = [json.loads(line) for line in loops.splitlines()]
+        store("cpu.json", results)
     elif sys.argv[1:2] == ["add-streaming"]:
-        found = {"machine": machine(), "date": today()}
-        found |= {"note": " ".join(sys.argv[3:4]), **json.loads(Path(sys.argv[2]).read_text())}
-        store("streaming.json", found)
+        results = {"machine": machine(), "date": today()}
+        results |= {"note": " ".join(sys.argv[3:4]), **json.loads(Path(sys.argv[2]).read_text())}
+        store("streaming.json", results)
     Path("docs/benchmarks.md").write_text(page(), "utf-8")
 
 

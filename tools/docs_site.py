@@ -1,11 +1,11 @@
-"""What MkDocs does for `make docs` beyond its settings, so that pages written for GitHub read the same on the site.
+"""MkDocs hooks for `make docs`, so that pages written for GitHub look the same on the site.
 
-- README.md, CONTRIBUTING.md and CHANGELOG.md, which lie outside docs/, are pages, and links to them lead there.
-- A link to another file of the repository leads to a copy of that file; one to a folder becomes its text.
-- GitHub begins a list or a table right after a line of text; Python-Markdown wants an empty line, and gets it.
+- README.md, CONTRIBUTING.md and CHANGELOG.md, which are outside docs/, become pages, and links to them work.
+- A link to another file of the repository leads to a copy of that file; a link to a folder becomes plain text.
+- Python-Markdown needs an empty line before a list or a table, GitHub does not; the hooks add it.
 
-A page of which the site shows another number of lists, tables, code blocks or pictures than GitHub is a warning,
-and warnings are errors.
+If the site and GitHub show different numbers of lists, tables, code blocks or pictures of a page, the hooks warn, and
+warnings are errors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COUNTED = ("table", "ul", "ol", "li", "pre", "img")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie outside docs/, and copies of the files that pages link to."""
+    """Adds the pages outside docs/, and copies of the files that pages link to."""
     for outside, name in OUTSIDE.items():
         files.append(File.generated(config, name, content=(ROOT / outside).read_text("utf-8")))
     copied = set[str]()
@@ -47,7 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links that hold on the site, and empty lines where Python-Markdown needs them."""
+    """Rewrites links for the site, and adds empty lines where Python-Markdown needs them."""
     page.meta["on_github"] = markdown
     here = page.file.src_uri
 
@@ -71,7 +71,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Compare what the site shows of a page with what GitHub shows."""
+    """Compares the page on the site with GitHub's rendering."""
     source = page.meta.pop("on_github")
     if "\n::: " in source:  # a reference, which GitHub cannot show
         return html
@@ -86,7 +86,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
 
 
 def repository_path(page: str, target: str) -> str | None:
-    """What a link of a page means, from the root of the repository; None: a place on the page itself, or an address.
+    """Returns the path of a link's target from the root of the repository; None for an anchor or an absolute path.
 
     >>> repository_path("federated.md", "../CONTRIBUTING.md"), repository_path("index.md", "docs/text.md")
     ('CONTRIBUTING.md', 'docs/text.md')
@@ -98,7 +98,7 @@ def repository_path(page: str, target: str) -> str | None:
 
 
 def site_path(path: str) -> str | None:
-    """Where a file of the repository is on the site, if it is one of its pages or pictures.
+    """Returns the path of a repository file on the site, or None if it is not a page or picture there.
 
     >>> site_path("README.md"), site_path("docs/text.md"), site_path("src/tacit/cli")
     ('index.md', 'text.md', None)
@@ -109,7 +109,7 @@ def site_path(path: str) -> str | None:
 
 
 def in_code(markdown: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a page, each with whether it belongs to a fence."""
+    """Yields the lines of a page, each with whether it is in a code fence."""
     inside = False
     for line in markdown.splitlines():
         edge = bool(FENCE.match(line))
@@ -118,7 +118,7 @@ def in_code(markdown: str) -> Iterator[tuple[str, bool]]:
 
 
 def spaced(lines: Iterator[str]) -> Iterator[str]:
-    """Empty lines before lists and tables, and after comments.
+    """Adds empty lines before lists and tables, and after comments.
 
     >>> list(spaced(iter(["Two:", "- a", "- b", "", "<!-- x -->", "| a |", "|---|"])))
     ['Two:', '', '- a', '- b', '', '<!-- x -->', '', '| a |', '|---|']
@@ -137,7 +137,7 @@ def spaced(lines: Iterator[str]) -> Iterator[str]:
 
 
 def shown(html: str) -> Counter[str]:
-    """How many lists, tables, code blocks and pictures a page has.
+    """Counts the lists, tables, code blocks and pictures of a page.
 
     >>> shown("<ul><li>a</li></ul><pre>x</pre>")["li"]
     1

@@ -1,4 +1,4 @@
-"""Put what was measured into docs/personal.md, docs/ngram.md and docs/ngram-files.md, from benchmarks/results/.
+"""Fills the tables of docs/personal.md, docs/ngram.md and docs/ngram-files.md from benchmarks/results/.
 
     python tools/measured.py add-personal NAME RUN/personal/summary.json    # of `tacit personalize`
     python tools/measured.py add-personal-speed personal.json               # of benchmarks/personal.py --out
@@ -7,11 +7,11 @@
     python tools/measured.py add-lost NAME lost.json                        # of benchmarks/lost.py --out
     python tools/measured.py add-casing capitals.json                       # of benchmarks/capitals.py --out
     python tools/measured.py add-inventory inventory.json                   # of benchmarks/inventory.py --out
-    python tools/measured.py                                                # the pages, with nothing new
+    python tools/measured.py                                                # only rewrites the pages
 
-NAME says whose text and which network, in words, and stands in the tables; the same NAME (of a distilled model: with
-the same settings) replaces what was there. --command, --machine and --date tell how, where and when, if not by the
-plain command, on this machine, today. What is kept of a summary is figures: no path, nobody's name.
+NAME describes the text and the network and appears in the tables. A result with the same NAME (for a distilled model,
+and the same settings) is replaced. --command, --machine and --date default to the plain command, this machine and
+today. Only figures of a summary are kept: no path and no person's name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Entry = dict[str, Any]
 
 
 def pages(folder: Path = RESULTS) -> dict[str, str]:
-    """The pages as they should be."""
+    """Returns the pages with their tables filled."""
     personal, ngram = read("personal.json", folder), read("ngram.json", folder)
     people, distilled = personal["people"], ngram["distilled"]
     blocks = {
@@ -54,45 +54,45 @@ def pages(folder: Path = RESULTS) -> dict[str, str]:
             "printed": measured_ngram.printed(distilled),
         },
     }
-    return {page: filled(Path(page).read_text("utf-8"), some) for page, some in blocks.items()}
+    return {page: filled(Path(page).read_text("utf-8"), tables) for page, tables in blocks.items()}
 
 
 def put(
     file: str, section: str, entry: Entry, same: tuple[str, ...] = ("name",), folder: Path = RESULTS
 ) -> None:
-    """An entry into its section of a file of results, in the place of one that agrees in these keys."""
-    found = read(file, folder)
+    """Adds an entry to its section of a results file; replaces one with the same values of these keys."""
+    results = read(file, folder)
     entry = {"machine": machine(), "date": today(), **entry}
-    places = [i for i, e in enumerate(found[section]) if all(e.get(k) == entry.get(k) for k in same)]
+    places = [i for i, e in enumerate(results[section]) if all(e.get(k) == entry.get(k) for k in same)]
     if places:
-        found[section][places[0]] = entry
+        results[section][places[0]] = entry
     else:
-        found[section].append(entry)
-    store(file, found, folder)
+        results[section].append(entry)
+    store(file, results, folder)
 
 
 SETTINGS = ("name", "topology", "sentences", "ngrams", "cased")
 
 
 def add(given: argparse.Namespace) -> None:
-    """What a command measured, into its file of results."""
+    """Adds the measurements of a command to its results file."""
     told = {k: v for k in ("command", "machine", "date") if (v := getattr(given, k))}
     match given.what:
         case "add-personal":
             put("personal.json", "people", measured_personal.tuned(given.name, given.file) | told)
         case "add-personal-speed":
-            found = json.loads(given.file.read_text("utf-8"))
-            put("personal.json", "speed", found | told, ("command", "machine"))
+            results = json.loads(given.file.read_text("utf-8"))
+            put("personal.json", "speed", results | told, ("command", "machine"))
         case "add-distill":
             put("ngram.json", "distilled", measured_ngram.distilled(given.name, given.file) | told, SETTINGS)
         case "add-lost":
-            found = json.loads(given.file.read_text("utf-8"))
-            put("ngram.json", "lost", {"name": given.name} | found | told)
+            results = json.loads(given.file.read_text("utf-8"))
+            put("ngram.json", "lost", {"name": given.name} | results | told)
         case "add-casing" | "add-inventory":
-            found = read("ngram.json") | {
+            results = read("ngram.json") | {
                 given.what.removeprefix("add-"): measured_ngram.alone(given.file) | told
             }
-            store("ngram.json", found)
+            store("ngram.json", results)
         case "add-count":
             put("ngram.json", "counts", measured_ngram.counted(given.name, given.file) | told)
 

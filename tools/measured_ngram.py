@@ -1,4 +1,4 @@
-"""Tables of docs/ngram.md and docs/ngram-files.md: counted words, distilled models, capitals, word-pieces."""
+"""Makes the tables of docs/ngram.md and docs/ngram-files.md: word counts, distilled models, capitals, word-pieces."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MODELS = {
 
 
 def distilled(name: str, file: Path) -> Entry:
-    """The figures of a summary.json of `tacit distill`."""
+    """Returns the figures of a summary.json of `tacit distill`."""
     s = json.loads(file.read_text("utf-8"))
     if s["supplement"]:
-        s["supplement"] = Path(s["supplement"]).name  # of a path the name will do
+        s["supplement"] = Path(s["supplement"]).name  # only the name of a path is kept
     kept = ("supplement", "topology", "order", "cased", "ngrams", "states", "vocabulary", "sentences")
     models = {m: {k: short(f[k]) for k in FIGURES if k in f} for m, f in s["models"].items()}
     for m, f in s["models"].items():
@@ -45,7 +45,7 @@ def distilled(name: str, file: Path) -> Entry:
 
 
 def counted(name: str, file: Path) -> Entry:
-    """The figures of a summary.json of `tacit count`."""
+    """Returns the figures of a summary.json of `tacit count`."""
     s = json.loads(file.read_text("utf-8"))
     kept = ("clients", "cohort", "rounds", "whitelist", "capacity", "order")
     rows = {k: {f: short(v) for f, v in row.items()} for k, row in s["table1"].items()}
@@ -60,13 +60,13 @@ def counted(name: str, file: Path) -> Entry:
 
 
 def alone(file: Path) -> Entry:
-    """Figures that are in a table by themselves, with where and when."""
-    found = json.loads(file.read_text("utf-8"))
+    """Returns the figures of a table with its machine, date and command."""
+    results = json.loads(file.read_text("utf-8"))
     rows = [
         {k: [short(x) for x in v] if isinstance(v, list) else short(v) for k, v in row.items()}
-        for row in found["rows"]
+        for row in results["rows"]
     ]
-    return {"machine": machine(), "date": today(), **found, "rows": rows}
+    return {"machine": machine(), "date": today(), **results, "rows": rows}
 
 
 def _percent(share: float) -> str:
@@ -77,16 +77,16 @@ def _change(row: Entry, what: str) -> str:
     return f"{100 * row[f'{what}_change']:+.1f} ± {100 * row[f'{what}_change_ci95']:.1f} %".replace("-", "−")
 
 
-def _figures(found: Entry) -> list[str]:
-    return [_percent(found["top1"]), _percent(found["top3"]), f"{found['perplexity']:.1f}"]
+def _figures(results: Entry) -> list[str]:
+    return [_percent(results["top1"]), _percent(results["top3"]), f"{results['perplexity']:.1f}"]
 
 
 def counts(entries: Sequence[Entry]) -> str:
-    """Table 1 of paper 4 for each text that was counted."""
+    """Returns Table 1 of paper 4 for each corpus that was counted."""
     shown = []
     for e in entries:
-        said = f"{e['name']} ({e['clients']:,} people, {e['rounds']} rounds of {e['cohort']}), supplement "
-        shown.append(f"{said}{e['supplement']}, capacity {e['capacity']:,}:")
+        heading = f"{e['name']} ({e['clients']:,} people, {e['rounds']} rounds of {e['cohort']}), supplement "
+        shown.append(f"{heading}{e['supplement']}, capacity {e['capacity']:,}:")
         rows = [["unigrams", "top-1", "OOV rate", "published: top-1", "published: OOV rate"]]
         for key in sorted(e["table1"], key=lambda k: -1.0 if k == "baseline" else float(k)):
             row = e["table1"][key]
@@ -101,12 +101,12 @@ def counts(entries: Sequence[Entry]) -> str:
 
 
 def _demo(entries: Sequence[Entry], sentences: int | None = None) -> list[Entry]:
-    """Models of the demo's network, of 100,000 n-grams."""
+    """Returns the models of the demo's network with 100,000 n-grams."""
     return [e for e in entries if e["name"] == DEMO and sentences in (None, e["sentences"])]
 
 
 def topologies(entries: Sequence[Entry], sentences: int = 20_000) -> str:
-    """Algorithm 1's four models of one network, and what they are compared with."""
+    """Returns the table of Algorithm 1's four models of one network and their baselines."""
     made = sorted(_demo(entries, sentences), key=lambda e: "eimr".index(e["topology"]))
     rows = [["", "top-1", "top-3", "perplexity"]]
     rows += [[f"A_{e['topology']}", *_figures(e["models"]["n-gram"])] for e in made]
@@ -116,14 +116,14 @@ def topologies(entries: Sequence[Entry], sentences: int = 20_000) -> str:
 
 
 def sentences(entries: Sequence[Entry]) -> str:
-    """A_r by the number of sentences drawn."""
+    """Returns the table of A_r by number of sampled sentences."""
     made = sorted((e for e in _demo(entries) if e["topology"] == "r"), key=lambda e: e["sentences"])
-    rows = [["sentences drawn", "top-1 of A_r", "top-3", "perplexity"]]
+    rows = [["sampled sentences", "top-1 of A_r", "top-3", "perplexity"]]
     return table([*rows, *([f"{e['sentences']:,}", *_figures(e["models"]["n-gram"])] for e in made)])
 
 
 def real_text(entries: Sequence[Entry]) -> str:
-    """Models of people's text, beside Kneser-Ney on the supplement alone and on the collected text."""
+    """Returns the table of models of people's text, with Kneser-Ney on the supplement and on collected text."""
     made = [e for e in entries if e["name"] != DEMO]
     if not made:
         return "Not measured yet."
@@ -155,12 +155,12 @@ def real_text(entries: Sequence[Entry]) -> str:
 
 
 def lost(entries: Sequence[Entry]) -> str:
-    """Top-1 from Kneser-Ney on the collected text to A_r, one difference at a time."""
+    """Returns the table of top-1 from Kneser-Ney on collected text to A_r, one difference at a time."""
     steps = {
-        "collected": "typed n-grams, weights from what was typed next (Kneser-Ney)",
-        "expected": "typed n-grams, weights from the network after the people's own words",
-        "drawn": "typed n-grams, weights from the network in sentences that it draws",
-        "refined": "A_r: n-grams of the supplement and of drawn sentences, weights likewise",
+        "collected": "typed n-grams, weights from typed text (Kneser-Ney)",
+        "expected": "typed n-grams, weights from the network on typed text",
+        "drawn": "typed n-grams, weights from the network on sampled sentences",
+        "refined": "A_r: n-grams of the supplement and of sampled sentences, weights as above",
         "network": "the network itself",
     }
     rows = [
@@ -176,23 +176,25 @@ def _which(entry: Entry) -> str:
     return f"{entry['name']} ({beside}{entry['sentences']:,} sentences, {entry['vocabulary']:,} words{cased})"
 
 
-def casing(found: Entry) -> str:
-    """Casing accuracy; the best of a column is bold."""
-    corpora = found["corpora"]
-    best = [max(row["accuracy"][i] for row in found["rows"]) for i in range(len(corpora))]
+def casing(results: Entry) -> str:
+    """Returns the table of casing accuracy; the best of a column is bold."""
+    corpora = results["corpora"]
+    best = [max(row["accuracy"][i] for row in results["rows"]) for i in range(len(corpora))]
 
     def cell(value: float, most: float) -> str:
         return f"**{_percent(value)}**" if value == most else _percent(value)
 
-    rows = [[row["what"], *map(cell, row["accuracy"], best)] for row in found["rows"]]
-    return f"{table([['', *corpora], *rows])}\n\n{source([found], 'ngram.json')}"
+    rows = [[row["what"], *map(cell, row["accuracy"], best)] for row in results["rows"]]
+    return f"{table([['', *corpora], *rows])}\n\n{source([results], 'ngram.json')}"
 
 
-def inventory(found: Entry) -> str:
-    """What the departure from sentencepiece's own way is worth."""
+def inventory(results: Entry) -> str:
+    """Returns the table that compares inventories with sentencepiece's own method."""
     rows = [["", "pieces per word", "log p of a word under the piece unigrams"]]
-    rows += [[r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")] for r in found["rows"]]
-    return f"{table(rows)}\n\n{source([found], 'ngram.json')}"
+    rows += [
+        [r["what"], f"{r['pieces']:.2f}", f"{r['log_p']:.2f}".replace("-", "−")] for r in results["rows"]
+    ]
+    return f"{table(rows)}\n\n{source([results], 'ngram.json')}"
 
 
 def _of_demo(entries: Sequence[Entry]) -> Entry:
@@ -200,26 +202,26 @@ def _of_demo(entries: Sequence[Entry]) -> Entry:
 
 
 def files(entries: Sequence[Entry]) -> str:
-    """The files of a distilled model, with their sizes."""
+    """Returns the table of files of a distilled model, with their sizes."""
     e = _of_demo(entries)
     size = {name: f"{n:,}" for name, n in e["bytes"].items()}
     return table(
         [
             ["file", "who reads it", "what is in it", f"bytes, {e['ngrams']:,} n-grams"],
-            ["`model.tacit`", "Tacit; a phone, mapped and not parsed", "all of the model, a byte for each weight",
+            ["`model.tacit`", "Tacit; a phone, mapped and not parsed", "the whole model, one byte for each weight",
              size["model.tacit"]],
-            ["`model.arpa`", "KenLM, and other toolkits that read ARPA", "all of the model, 12 digits",
+            ["`model.arpa`", "KenLM, and other toolkits that read ARPA", "the whole model, 12 digits",
              size["model.arpa"]],
-            ["`model.fst.txt`, `model.syms`", "OpenFst", "the automaton, an arc a line; its symbols",
+            ["`model.fst.txt`, `model.syms`", "OpenFst", "the automaton, one arc a line; its symbols",
              f"{size['model.fst.txt']} and {size['model.syms']}"],
-            ["`words.combined`", "AOSP's dictionary compiler", "words, and bigrams after them", size["words.combined"]],
+            ["`words.combined`", "AOSP's dictionary compiler", "words and bigrams", size["words.combined"]],
             ["`summary.json`", "people, reports", "size, figures, latency", ""],
         ]
     )  # fmt: skip
 
 
 def printed(entries: Sequence[Entry]) -> str:
-    """What the command prints."""
+    """Returns the output of the command."""
     e = _of_demo(entries)
     width = max(map(len, e["models"]))
     order = ("network", "n-gram", "compact file", "Kneser-Ney, supplement", "Kneser-Ney, collected text")

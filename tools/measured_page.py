@@ -1,10 +1,10 @@
-"""Put what was measured of the keyboard page into docs/page.md, from benchmarks/results/page.json.
+"""Fills the table of docs/page.md from benchmarks/results/page.json.
 
 python benchmarks/page.py runs/demo > page.json
 python tools/measured_page.py add page.json ["what else the machine was doing"]
-python tools/measured_page.py                 # the page, with nothing new
+python tools/measured_page.py                 # only rewrites the page
 
-To be added on the machine that was measured: its name is put down, and the day.
+Add results on the machine that was measured: its name and the date are recorded.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pages import RESULTS, filled, machine, read, source, store, table, today
 PAGE, FILE = "docs/page.md", "page.json"
 
 
-def block(found: dict[str, Any]) -> str:
-    """The table of one measurement."""
-    handled, painted, first = found["handled_ms"], found["painted_ms"], found["first_usable_ms"]
-    models = found["model_bytes"]
+def block(results: dict[str, Any]) -> str:
+    """Returns the table of one measurement."""
+    handled, painted, first = results["handled_ms"], results["painted_ms"], results["first_usable_ms"]
+    models = results["model_bytes"]
     rows = [
         ["", "asked for", "measured"],
         [
-            f"from a key to the new suggestions, {found['keys']} keys, 95 % within",
+            f"from a key to the new suggestions, {results['keys']} keys, 95 % within",
             "20 ms",
             f"{handled['p95']:.1f} ms",
         ],
@@ -37,17 +37,17 @@ def block(found: dict[str, Any]) -> str:
             "2 s",
             f"{first['median'] / 1000:.2f} s",
         ],
-        ["page and script without the models", "300 KB", f"{found['page_bytes'] / 1000:.0f} KB"],
-        ["requests after loading", "0", str(found["requests_after"])],
-        ["errors in the console", "0", str(len(found["console_errors"]))],
+        ["page and script without the models", "300 KB", f"{results['page_bytes'] / 1000:.0f} KB"],
+        ["requests after loading", "0", str(results["requests_after"])],
+        ["errors in the console", "0", str(len(results["console_errors"]))],
     ]
-    beside = f" {found['beside']}." if found["beside"] else ""
-    said = f"Printed by `python benchmarks/page.py runs/demo` with headless Chromium {found['chromium']}.{beside}"
-    return f"{table(rows)}\n\n{said} {source([found], FILE)}"
+    beside = f" {results['beside']}." if results["beside"] else ""
+    caption = f"Printed by `python benchmarks/page.py runs/demo` with headless Chromium {results['chromium']}.{beside}"
+    return f"{table(rows)}\n\n{caption} {source([results], FILE)}"
 
 
 def page(folder: Path = RESULTS) -> str:
-    """docs/page.md as it should be."""
+    """Returns docs/page.md with its table filled."""
     return filled(Path(PAGE).read_text("utf-8"), {"page": block(read(FILE, folder))})
 
 
@@ -56,8 +56,8 @@ def main() -> None:
         case []:
             pass
         case ["add", file, *beside]:
-            found = json.loads(Path(file).read_text("utf-8"))
-            store(FILE, {"machine": machine(), "date": today(), "beside": " ".join(beside), **found})
+            results = json.loads(Path(file).read_text("utf-8"))
+            store(FILE, {"machine": machine(), "date": today(), "beside": " ".join(beside), **results})
         case _:
             raise SystemExit(__doc__)
     Path(PAGE).write_text(page(), "utf-8")

@@ -1,4 +1,4 @@
-"""Tables of docs/personal.md: what `tacit personalize` found on several people, and how fast it went."""
+"""Makes the tables of docs/personal.md: results and speed of `tacit personalize`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARTS: dict[str, Callable[[Entry], bool]] = {  # columns of the table of what is
 
 
 def tuned(name: str, file: Path) -> Entry:
-    """The figures of a summary.json, without whose they are."""
+    """Returns the figures of a summary.json without people's names."""
     s = json.loads(file.read_text("utf-8"))
     return {
         "name": name,
@@ -51,7 +51,7 @@ def _who(entry: Entry) -> str:
 
 
 def _thousandths(value: float) -> str:
-    """A change of accuracy, as the tables of paper 3 write it.
+    """Formats a change of accuracy like the tables of paper 3.
 
     >>> _thousandths(0.0348), _thousandths(-0.0594)
     ('.035', '−.059')
@@ -68,7 +68,7 @@ def _plus(value: float) -> str:
 
 
 def grids(entries: Sequence[Entry]) -> str:
-    """Table 1 for everybody: a column for each rate, in it the change for each B; the best of a row is bold."""
+    """Returns Table 1: a column for each rate with the change for each B; the best of a row is bold."""
     shown = [e for e in entries if len({r["batch"] for r in e["grid"]}) > 1]
     rates = sorted({r["lr"] for e in shown for r in e["grid"]})
     batches = sorted({r["batch"] for e in shown for r in e["grid"]})
@@ -80,9 +80,10 @@ def grids(entries: Sequence[Entry]) -> str:
         most = max(at.values())
 
         def cell(rate: float, at: dict = at, most: float = most) -> str:
-            found = [at.get((b, rate)) for b in batches]
+            changes = [at.get((b, rate)) for b in batches]
             words = [
-                "" if v is None else f"**{_thousandths(v)}**" if v == most else _thousandths(v) for v in found
+                "" if v is None else f"**{_thousandths(v)}**" if v == most else _thousandths(v)
+                for v in changes
             ]
             return " / ".join(words) if any(words) else ""
 
@@ -91,7 +92,7 @@ def grids(entries: Sequence[Entry]) -> str:
 
 
 def strategies(entries: Sequence[Entry]) -> str:
-    """The best of all strategies, where more than the grid was tried."""
+    """Returns the table of the best strategies, for entries with more than the grid."""
     rows = [["people", "best strategy", "change", "relative", "each half choosing for the other"]]
     for e in entries:
         if any(s["cache"] for s in e["strategies"]):
@@ -106,20 +107,20 @@ def strategies(entries: Sequence[Entry]) -> str:
 
 
 def parts(entries: Sequence[Entry]) -> str:
-    """What a part of the model gains, at its best rate, and what it costs to store."""
+    """Returns the table of gain, at its best rate, and storage for each tuned part of the model."""
     shown = [e for e in entries if any(s["part"] != "all" for s in e["strategies"])]
     every = [s for e in shown for s in e["strategies"]]
     columns = {name: is_ for name, is_ in PARTS.items() if any(map(is_, every))}
     stored = [max(s["bytes"] for s in every if is_(s)) for is_ in columns.values()]
     rows = [["people", *columns], ["kB a person", *(f"{b / 1000:,.0f}" for b in stored)]]
     for e in shown:
-        found = [[s["relative"] for s in e["strategies"] if is_(s)] for is_ in columns.values()]
-        rows.append([_who(e), *(_plus(max(gains)) if gains else "" for gains in found)])
+        gained = [[s["relative"] for s in e["strategies"] if is_(s)] for is_ in columns.values()]
+        rows.append([_who(e), *(_plus(max(gains)) if gains else "" for gains in gained)])
     return table(rows)
 
 
 def gates(entries: Sequence[Entry]) -> str:
-    """What the gate changes."""
+    """Returns the table of the gate's effect."""
     rows = [["the gate", "accepted", "gain kept", "worse", "significantly worse", "tested"]]
     for e in entries:
         g = e["gate"]
@@ -132,7 +133,7 @@ def gates(entries: Sequence[Entry]) -> str:
 
 
 def speeds(entries: Sequence[Entry]) -> str:
-    """How long people × settings took."""
+    """Returns the table of times for people × settings."""
     rows = [["command", "machine", "parameters", "people × settings", "seconds", "personalisations a minute"]]
     for e in entries:
         many = e["users"] * e["settings"]

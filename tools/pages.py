@@ -1,7 +1,7 @@
-"""What the tools that write figures into pages share: tables, the machine in words, results, marked blocks.
+"""Shared functions of the tools that fill pages: tables, the machine's name, results files, marked blocks.
 
-A block of a page stands between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Nobody types in it: a tool fills it from
-benchmarks/results/ or from a run, and tests/test_docs.py fails where page and results differ.
+A block of a page is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Do not edit it by hand: a tool fills it from
+benchmarks/results/ or from a run, and the tests in tests/docs fail if page and results differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RESULTS = Path("benchmarks/results")
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of plain text as a table of Markdown, the header first.
+    """Returns rows of plain text as a Markdown table, the header first.
 
     >>> print(table([["a", "b"], ["1", "2"]]))
     | a | b |
@@ -30,7 +30,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def machine() -> str:
-    """The processor and its cores, as the system names them."""
+    """Returns the name of the processor and its number of cores."""
     info = Path("/proc/cpuinfo")
     named = re.search(r"model name\s*:\s*(.+)", info.read_text()) if info.is_file() else None
     return f"{named[1] if named else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
@@ -41,7 +41,7 @@ def today() -> str:
 
 
 def short(value: Any) -> Any:
-    """A figure as it is kept: six digits; anything else as it is.
+    """Rounds a float to six digits; returns anything else unchanged.
 
     >>> short(0.123456789), short(12), short(None)
     (0.123457, 12, None)
@@ -50,13 +50,13 @@ def short(value: Any) -> Any:
 
 
 def source(entries: Sequence[Mapping[str, Any]], file: str) -> str:
-    """Where and when these were measured, and where the commands are."""
+    """Returns a sentence with machines, dates and the results file that has the commands."""
     seen = dict.fromkeys(f"{e['machine']}, {e['date']}" for e in entries)
     return f"({'; '.join(seen)}; commands and more digits: `benchmarks/results/{file}`.)"
 
 
 def filled(page: str, blocks: Mapping[str, str]) -> str:
-    """The page with these blocks in their places.
+    """Returns the page with these blocks filled.
 
     >>> filled("a <!-- n:begin -->old<!-- n:end --> b", {"n": "new"}).split("\\n")
     ['a <!-- n:begin -->', 'new', '<!-- n:end --> b']
@@ -72,10 +72,10 @@ def filled(page: str, blocks: Mapping[str, str]) -> str:
 
 
 def read(name: str, folder: Path = RESULTS) -> dict[str, Any]:
-    """What was measured, from a file of results."""
+    """Reads a results file."""
     return json.loads((folder / name).read_text("utf-8"))
 
 
-def store(name: str, found: Mapping[str, Any], folder: Path = RESULTS) -> None:
-    """Write a file of results."""
-    (folder / name).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+def store(name: str, results: Mapping[str, Any], folder: Path = RESULTS) -> None:
+    """Writes a results file."""
+    (folder / name).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")

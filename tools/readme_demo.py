@@ -1,4 +1,4 @@
-"""Put what `make demo` measured into the README: the table between its markers, and docs/demo.svg.
+"""Fills the README's table of `make demo` and writes docs/demo.svg.
 
 make demo && .venv/bin/python tools/readme_demo.py
 """

@@ -1,7 +1,7 @@
-"""Make docs/keyboard.png, the picture of the keyboard page in the README.
+"""Makes docs/keyboard.png, the screenshot of the keyboard page in the README.
 
-A run is served and looked at in headless Chromium: on the left a desktop, light, with a word to come; on the right a
-phone, dark, in the middle of a glide.
+It serves a run and opens it in headless Chromium: on the left a light desktop with suggestions for the next word, on
+the right a dark phone in the middle of a glide.
 
 make demo && .venv/bin/python tools/screenshot.py runs/demo
 """
@@ -35,7 +35,7 @@ def opened(browser: Any, address: str, width: int, scheme: str) -> Page:
 
 
 def write(page: Page, text: str) -> None:
-    """Type a message as somebody does who takes a word as soon as it is offered."""
+    """Types a message, taking each word as soon as it is suggested."""
     for word in text.split():
         for letter in (*word, " "):
             offered = [w.lower() for w in page.locator("#bar button").all_text_contents()]
@@ -73,7 +73,7 @@ def phone(browser: Any, address: str) -> bytes:
 
 
 def pixels(png: bytes) -> np.ndarray:
-    """[height, width, 3] from 0 to 1."""
+    """Returns an image as [height, width, 3] from 0 to 1."""
     return np.asarray(image.imread(io.BytesIO(png), format="png"))[..., :3]
 
 

@@ -65,7 +65,7 @@ def test_defaults_and_values():
         ({"client": {"tied": 1}}, r"client\.tied = 1 must be true or false"),
         ({"client": {"kind": "gruu"}}, r"client\.kind = 'gruu' is not known.*did you mean 'gru'"),
         ({"client": {"kind": ["gru"]}}, r"client\.kind = \['gru'\] is not known"),
-        ({"name": 5}, r"name = 5 must be a text"),
+        ({"name": 5}, r"name = 5 must be a string"),
     ],
 )
 def test_mistakes_are_told_in_one_line_that_names_the_key(tables, says):
@@ -124,11 +124,11 @@ def test_keys_of_an_open_table_stand_in_the_table_itself(settings):
     ("table", "says"),
     [
         ({"länge": 1}, r"part\.länge: a setting's name has only the letters a to z"),
-        ({"size": [1]}, r"part\.size = \[1\] must be a number, a text, true or false"),
+        ({"size": [1]}, r"part\.size = \[1\] must be a number, a string, true or false"),
         ({"size": math.nan}, r"part\.size = nan must be finite"),
         ({"own": {"size": 1}}, r"'part\.own' is a table"),
         ({"settings": {"size": 1}}, r"'part\.settings' is a table"),
-        ({"rule": 3}, r"part\.rule = 3 must be a text"),
+        ({"rule": 3}, r"part\.rule = 3 must be a string"),
     ],
 )
 def test_an_open_table_takes_plain_values_only(table, says):

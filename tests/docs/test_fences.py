@@ -62,6 +62,7 @@ SHOWN = {  # the first line of a fence that shows what a command leaves
     "config.toml       the configuration as resolved": "files of a run",
     "personal/summary.json   all figures": "files of a personalisation",
     "                             top-1   top-3": "what tacit distill prints",
+    "cli                 ": "the layers, which test_layers.py reads",
 }
 SAVED = {  # what is in a fence that a page tells to save, and under which name
     "RULES = ": "normalised.py",
@@ -76,9 +77,11 @@ BEFORE: dict[str, list[str]] = {  # what a page takes for granted: runs of other
         " --out runs/pieces",
     ],
 }
-NAMES: dict[str, dict[str, Any]] = {
-    "federated.md": {"NamedTuple": NamedTuple}
-}  # and names, in a fence of a definition
+NAMES: dict[str, dict[str, Any]] = {  # names that a page's Python takes for granted
+    "README.md": {"TINY": {key: int(value) for key, value in (setting.split("=") for setting in TINY)}},
+    "federated.md": {"NamedTuple": NamedTuple},
+}
+SHORTER = {"README.md": ("rounds=20", "rounds=1, **TINY")}  # Python that would train for minutes
 
 
 class Fence(NamedTuple):
@@ -294,6 +297,7 @@ def test_the_page_does_what_it_says(
 def compiled_fence(fence: Fence) -> CodeType:
     """Its code, with the page and the line where an error of it is."""
     future = __import__("__future__").annotations.compiler_flag  # a definition may name types of elsewhere
+    code = fence.code.replace(*SHORTER[fence.page]) if fence.page in SHORTER else fence.code
     return compile(
-        "\n" * fence.number + fence.code, str(HERE / fence.page), "exec", flags=future, dont_inherit=True
+        "\n" * fence.number + code, str(HERE / fence.page), "exec", flags=future, dont_inherit=True
     )

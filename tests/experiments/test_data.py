@@ -48,7 +48,7 @@ def test_idx_files_plain_and_gzipped(digits):
     [
         (b"", "not an idx file"),
         (b"\0\0\x09\1", "not an idx file"),
-        (b"\0\0\x08\1\0\0\0\5abc", "3 bytes follow"),
+        (b"\0\0\x08\1\0\0\0\5abc", "3 bytes after the header"),
     ],
 )
 def test_a_damaged_idx_file_is_one_line(digits, content, named):

@@ -87,8 +87,8 @@ def test_a_hash_names_settings_and_nothing_else():
     ("text", "named"),
     [
         ("colour = 1\n" + MINIMAL + '[[rows]]\nlabel = "a"\n', "'colour'"),
-        (MINIMAL, "labels of rows"),
-        (MINIMAL + '[[rows]]\nlabel = "a"\n[[rows]]\nlabel = "a"\n', "labels of rows"),
+        (MINIMAL, "row labels"),
+        (MINIMAL + '[[rows]]\nlabel = "a"\n[[rows]]\nlabel = "a"\n', "row labels"),
         (MINIMAL + '[[rows]]\nlabel = "abc"\n[published.w]\n"abd" = 1\n', "did you mean 'abc'"),
         (MINIMAL + '[[rows]]\nlabel = "a"\n[published.v]\n"a" = 1\n', "no metric 'v'"),
         (MINIMAL.replace('title = "t"', "") + '[[rows]]\nlabel = "a"\n', "'title'"),

@@ -113,7 +113,7 @@ def test_an_entry_of_ones_own(tacit, tmp_path, monkeypatch):
         ("", "", ["nowhere.toml", "No such file"]),
         ("[[grid]]", "[grid]", ["mine", "'grid'", "[[grid]]"]),
         ("[settings]", "seeds = 0\n[settings]", ["mine", "seeds = 0"]),
-        ("{server.lr}", "{lr}", ["labels of rows must differ"]),
+        ("{server.lr}", "{lr}", ["row labels must be unique"]),
         ('"test perplexity"', '"p"\nform = "{:q}"', ["mine", "perplexity", "form"]),
         ('"test perplexity"', "3", ["mine", "perplexity", "label"]),
         ('preset = "fedadam"\n"text.corpus" = "messages.jsonl"', "", ["need a preset", "tacit presets"]),

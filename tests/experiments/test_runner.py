@@ -245,7 +245,7 @@ def test_a_line_that_flattens():
 def test_a_claim_that_says_nothing_is_refused(claim, said):
     with pytest.raises(TacitError, match=said):
         parse("made", _text() + f'[[claims]]\nsays = "s"\nmetric = "w"\n{claim}\n')
-    with pytest.raises(TacitError, match="better is 'low' or 'high'"):
+    with pytest.raises(TacitError, match="better must be 'low' or 'high'"):
         parse("made", _text().replace('label = "w"', 'label = "w"\nbetter = "hgih"'))
 
 
@@ -261,7 +261,7 @@ def test_the_page_says_what_was_found_and_what_was_not_run(tmp_path, measured, m
     text = written[0].read_text("utf-8")
     assert "| low | 1.50 | 1.12 ± 0.18 |" in text
     assert "| high is lower | no | 2.12 · 1.12 | because it is made up |" in text
-    assert "**Not run.** In full it takes an hour." in text
+    assert "**Not run.** A full run takes an hour." in text
     assert "Measured with 2 seeds" in text
     assert [p.name for p in written[1:]] == ["made.svg"] == [p.name for p in (docs / "results").iterdir()]
     again = results_page.write(tmp_path / "results", docs)

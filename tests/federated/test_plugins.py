@@ -150,7 +150,7 @@ def test_a_rule_is_given_its_own_settings():
             ["aggregation.length=2"],
             "aggregation.length: aggregation.rule = 'mean' has no such setting .* = 'cut' has.; it is one of",
         ),
-        (["aggregation.length=[2]"], "aggregation.length = .2. must be a number, a text"),
+        (["aggregation.length=[2]"], "aggregation.length = .2. must be a number, a string"),
         (["aggregation.length=inf"], "aggregation.length = inf must be finite$"),
         (["aggregation.länge=1"], "aggregation.länge: a setting's name has only the letters a to z"),
         (["server.optimiser=loin"], "server.optimiser = 'loin' is not known .*'lion'"),

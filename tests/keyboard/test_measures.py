@@ -116,7 +116,7 @@ def press_keys(message: Words, complete: Complete) -> tuple[int, int]:
     return len(detokenize(message)), keys
 
 
-def all_counts(judged: Model, messages: list[Words]) -> effort.Sums:
+def all_counts(judged: Model, messages: list[Words]) -> effort.TypingCounts:
     return count(bar(judged.bulk.encoder.words), messages, judged.bulk.along(messages))
 
 

@@ -285,7 +285,7 @@ def test_bad_input() -> None:
         casing.fit([[], []], words)
     with pytest.raises(TacitError, match="order is 4"):
         casing.fit(STYLE, words, order=4)
-    with pytest.raises(TacitError, match="the vocabulary has 'Ana'"):
+    with pytest.raises(TacitError, match="the vocabulary contains 'Ana'"):
         casing.fit(STYLE, vocabulary.build({"Ana": 1}, 0))
 
 

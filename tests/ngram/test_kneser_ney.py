@@ -238,7 +238,7 @@ def test_no_sentences_to_score() -> None:
         ([0.0, 3.0, 1.0], [0, 3], 4, 3, "integer ids"),
         ([0, 3, 1], [], 4, 3, "offsets"),
         ([0, 3, 1], [0, 2], 4, 3, "from 0 to 3"),
-        ([0, 3, 1], [0, 3, 3], 4, 3, "2 or more"),
+        ([0, 3, 1], [0, 3, 3], 4, 3, "steps of at least 2"),
         ([0, 3, 1, 3, 1], [0, 3, 5], 4, 3, "sentence 1 is not <s>"),
         ([0, 0, 1], [0, 3], 4, 3, "sentence 0 is not <s>"),
     ],

@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from file_models import any_weights, kneser, refused, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from file_models import any_weights, kneser, refused, vocabulary
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, Topology, distribution
 from tacit.ngram.grams import history
@@ -86,16 +86,16 @@ def at(array: np.ndarray, place: int, value: int) -> np.ndarray:
     ("change", "told"),
     [
         (lambda s: {"targets": at(s.targets, 4, len(s))}, r"state 0: arc to a state that does not exist"),
-        (lambda s: {"targets": at(s.targets, 4, -1)}, "leads nowhere without being </s>"),
-        (lambda s: {"targets": at(s.targets, 0, 2)}, "</s> leads somewhere"),
+        (lambda s: {"targets": at(s.targets, 4, -1)}, "other than </s> has no target"),
+        (lambda s: {"targets": at(s.targets, 0, 2)}, "or </s> has one"),
         (lambda s: {"labels": at(s.labels, 4, 4)}, "state 0: arcs not in ascending order"),
         (lambda s: {"labels": at(s.labels, 0, 0)}, "label outside the vocabulary, or <s>"),
         (lambda s: {"labels": at(s.labels, 18, 20)}, "label outside the vocabulary"),
         (lambda s: {"backoff": at(s.backoff, 3, len(s))}, "state 3: backoff state does not exist"),
-        (lambda s: {"backoff": at(s.backoff, 0, 2)}, "run in a circle"),
+        (lambda s: {"backoff": at(s.backoff, 0, 2)}, "form a cycle"),
         (lambda s: {"initial": -1}, "sentences start at a state that does not exist"),
-        (lambda s: {"starts": s.starts[:-1]}, "arrays do not have one length"),
-        (lambda s: {"starts": at(s.starts, 2, s.starts[1] - 1)}, "do not lie one state after the other"),
+        (lambda s: {"starts": s.starts[:-1]}, "differ in length"),
+        (lambda s: {"starts": at(s.starts, 2, s.starts[1] - 1)}, "not sorted by state"),
         (
             lambda s: {"targets": np.where(s.targets == np.argmax(s.depth), 0, s.targets)},
             r"state \d+ \(.*\): not reachable",
@@ -116,7 +116,7 @@ def test_errors_name_the_history_in_words() -> None:
     off = dataclasses.replace(model, log_backoff=at(model.log_backoff, q, model.log_backoff[q] + 0.1))
     refused(lambda: require(off, v), f"state {q} .after '{words}'.: probabilities do not sum to one .off by")
     bare = dataclasses.replace(model, log_p=model.log_p[:-1])
-    refused(lambda: require(bare), "not as many weights")
+    refused(lambda: require(bare), "number of weights does not match")
     nothing = dataclasses.replace(
         model, log_p=np.where(np.arange(len(model.log_p)) == 4, np.nan, model.log_p)
     )

@@ -170,7 +170,7 @@ WRONG = [
     (["client.lr=" + "[" * 5000], "client.lr", "must be a number"),
     (["client.lr=1e300"], "client.lr = 1e+300 must be at most 3.4e+38", ""),
     (["seed=99999999999"], "seed = 99999999999 must be between", ""),
-    (["name=3"], "name = 3 must be a text", ""),
+    (["name=3"], "name = 3 must be a string", ""),
     (["text.corpus=caf\udce9.txt"], "text.corpus = 'caf\\udce9.txt' is not UTF-8", ""),
     (["client=3"], "'client' must be a table of keys", ""),
     (["seed.x=3"], "seed = {'x': 3} must be a whole number", ""),

@@ -245,7 +245,7 @@ def test_a_best_model_of_another_round_is_told(tmp_path: Path, trained: Trained)
 
 def test_a_run_is_not_written_over(tmp_path: Path, trained: Trained) -> None:
     shutil.copytree(trained.path, tmp_path / "run")
-    with pytest.raises(TacitError, match=r"already holds a run; go on with --resume"):
+    with pytest.raises(TacitError, match=r"already holds a run; resume it with --resume"):
         runs.train(runs.read_config(trained.path), tmp_path / "run")
     assert tree(tmp_path / "run") == tree(trained.path)
 
@@ -256,7 +256,7 @@ def test_a_directory_with_something_else_is_refused(tmp_path: Path, corpus: Path
     (tmp_path / "mine/thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("more work")
     for name in ("mine", "file"):
-        with pytest.raises(TacitError, match=f"{name} exists and is no run directory; choose another --out"):
+        with pytest.raises(TacitError, match=f"{name} exists and is not a run directory; choose another --out"):
             runs.train(configured(corpus), tmp_path / name, resume)
     assert tree(tmp_path) == {"file": b"more work", "mine/thesis.tex": b"years of work"}
 

@@ -91,10 +91,10 @@ def test_a_known_corpus_is_read_without_them_and_a_path_as_it_is(
 def test_copies_are_told_and_who_was_left_out(known: Path, tacit: Commands):
     file = known / "nus-sms" / "nus_sms_en.jsonl"
     told = tacit.ok("data", "describe", file)
-    assert "100% of the longer messages of copy are those of ana as well" in told
+    assert "100% of the longer messages of copy are also those of ana" in told
     assert "left out" not in told
     told = tacit.ok("data", "describe", "nus-sms", "--data", known)
-    assert "left out, as no person of their own: copy" in told and "as well" not in told
+    assert "left out (copies, or not a single person): copy" in told and "also those" not in told
     found = json.loads(tacit.ok("data", "describe", file, "--json"))
     assert found["copies"] == [{"user": "copy", "of": "ana", "share": 1.0}] and found["left_out"] == []
     found = json.loads(tacit.ok("data", "describe", "nus-sms", "--data", known, "--json"))
@@ -106,7 +106,7 @@ def test_what_was_not_looked_for_is_not_called_none(
 ):
     monkeypatch.setattr(copies, "MOST", 37)
     file = known / "nus-sms" / "nus_sms_en.jsonl"
-    assert "looked for in at most 37 messages, and were not here" in tacit.ok("data", "describe", file)
+    assert "more than 37 messages: copies of people were not looked for" in tacit.ok("data", "describe", file)
     assert json.loads(tacit.ok("data", "describe", file, "--json"))["copies"] is None
 
 

@@ -140,7 +140,7 @@ def test_pieces_of_words_outside_a_vocabulary() -> None:
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(TacitError, match=r"9999 pieces are too many: the counts allow \d+"):
         pieces.train(counts(), 9999)
-    with pytest.raises(TacitError, match=r"10 pieces are too few: the characters alone are \d+"):
+    with pytest.raises(TacitError, match=r"10 pieces are too few: the characters alone need \d+"):
         pieces.train(counts(), 10)
     with pytest.raises(TacitError, match="needs counted words"):
         pieces.train({"<unk>": 3, "a": 0}, 10)
@@ -163,7 +163,7 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(TacitError, match="damaged"):
         pieces.load(file)
     file.write_bytes(small().proto)
-    with pytest.raises(TacitError, match=r"holds 48 pieces and text\.pieces is 80"):
+    with pytest.raises(TacitError, match=r"has 48 pieces, but text\.pieces is 80"):
         pieces.inventory(file, 80)
     other = io.BytesIO()
     lines = [f"{w}\t{int(c)}" for w, c in counts().items()]

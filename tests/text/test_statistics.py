@@ -195,7 +195,7 @@ def test_rows_have_names_and_units():
 @pytest.mark.parametrize("people", [{}, {"a": []}, {"a": [" "], "b": ["..."]}])
 def test_tiny_populations(people):
     if not people:
-        with pytest.raises(TacitError, match="nobody"):
+        with pytest.raises(TacitError, match="has no people"):
             describe(from_messages("none", people))
     else:
         assert describe(from_messages("tiny", people)).label_skew == pytest.approx(0.0, abs=1.0)

@@ -87,10 +87,10 @@ def test_helpers_end_with_the_work() -> None:
     with (
         pytest.MonkeyPatch.context() as patch
     ):  # a helper that is killed, as one that takes too much memory is
-        kill = parallel._Helper.ask
+        compute = parallel._Helper.compute
         patch.setattr(
-            parallel._Helper, "ask", lambda self, block: (self._process.kill(), kill(self, block))[1]
+            parallel._Helper, "compute", lambda self, block: (self._process.kill(), compute(self, block))[1]
         )
-        with pytest.raises(TacitError, match="was ended"):
+        with pytest.raises(TacitError, match="was killed"):
             next(answers)
     assert children() <= before

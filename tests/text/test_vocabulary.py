@@ -125,7 +125,7 @@ def test_every_truncation_is_noticed(tmp_path):
         (b"# tacit vocabulary 1, 4 words\n</s>\n<s>\n<unk>\na\n", "line 2: the first three"),
         (
             b"# tacit vocabulary 1, 5 words\n<s>\n</s>\n<unk>\na\na\n",
-            "line 6: 'a' stands there a second time",
+            "line 6: 'a' occurs a second time",
         ),
         (b"# tacit vocabulary 1, 5 words\n<s>\n</s>\n<unk>\n\na\n", "line 5: '' is not one word"),
     ],

@@ -1,4 +1,4 @@
-"""Arrays by what they hold: names for types that are the same everywhere."""
+"""Names the numpy array types that type hints use throughout the package."""
 
 from __future__ import annotations
 

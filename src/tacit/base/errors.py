@@ -1,8 +1,8 @@
-"""The one error a user ever sees.
+"""Defines `TacitError`, the one exception type for bad input.
 
-Everything that can go wrong with what a user gave us (a file, a key, a number) raises `TacitError`
-with one line that says what is wrong, where, and what to do. The command line prints that line and
-exits with 2; a library user catches one type.
+Any error in what a user passes (a file, a key, a number) raises `TacitError` with one line that says what is
+wrong, where, and what to do. The command line prints that line and exits with code 2. A library user catches
+one type.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class TacitError(Exception):
-    """Bad input, told in one line: what is wrong, where, what to do.
+    """Bad input, described in one line: what is wrong, where, what to do.
 
     Example:
         try:
@@ -23,11 +23,11 @@ class TacitError(Exception):
 
 
 class Diverged(TacitError):
-    """Training gave numbers that are not finite: an experiment takes that for an answer, a command for an error."""
+    """Training produced numbers that are not finite. Experiments record this as a result; commands report an error."""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """A hint for a misspelt word, for the end of an error line.
+    """Returns a hint for a misspelt word, to append to an error line.
 
     >>> nearest("epoch", ["epochs", "batch"])
     "; did you mean 'epochs'?"

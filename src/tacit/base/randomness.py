@@ -1,9 +1,8 @@
-"""Random numbers by address: the same (seed, round, client, …) always gives the same draw.
+"""Counter-based random numbers: the same address (seed, round, client, …) always gives the same draw.
 
-A simulator that visits clients in any order, a phone that only knows its own number, and a run that
-is resumed in the middle must all draw the same numbers. So nothing here has a state to advance:
-every draw is a hash of where it is used. Arrays of counters broadcast, which makes it a vectorised
-generator: a whole cohort's shuffles are one numpy expression.
+A simulator that visits clients in any order, a phone that has only its own number, and a resumed run must all
+draw the same numbers. So the generator has no state: every draw is a hash of its address. Counters broadcast as
+arrays, so a whole cohort's shuffles are one numpy expression.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 
 
 def stream(name: str) -> int:
-    """A number for a named use of randomness, so that two uses never share draws.
+    """Returns the counter of a named use of randomness, so that two uses never share draws.
 
     >>> stream("sampling") != stream("shuffle")
     True
@@ -24,14 +23,14 @@ def stream(name: str) -> int:
 
 
 def mix(x: np.ndarray) -> np.ndarray:
-    """SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit."""
+    """Applies SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit affects every output bit."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
 def bits(*counters: ArrayLike) -> np.ndarray:
-    """64 random bits for each address, uint64, with the broadcast shape of the counters.
+    """Returns 64 random bits for each address, uint64, with the broadcast shape of the counters.
 
     >>> bool(bits(1, 2) == bits(1, 2)), bits(7, np.arange(3)).shape
     (True, (3,))
@@ -45,10 +44,10 @@ def bits(*counters: ArrayLike) -> np.ndarray:
 
 
 def uniform(*counters: ArrayLike) -> np.ndarray:
-    """Uniform draws in [0, 1), float64, one for each address."""
+    """Returns uniform draws in [0, 1), float64, one for each address."""
     return (bits(*counters) >> np.uint64(11)) * 2.0**-53
 
 
 def generator(*counters: int) -> np.random.Generator:
-    """An ordinary numpy generator that starts at an address, for draws of unknown number."""
+    """Returns a numpy generator seeded by an address, for when the number of draws is not known in advance."""
     return np.random.Generator(np.random.Philox(key=int(bits(*counters))))

@@ -1,11 +1,11 @@
-"""Files of named sections, mapped and not parsed: what the compact n-gram file and the 8-bit network have in common.
+"""Reads and writes binary files of named sections: the container of the compact n-gram file and the 8-bit network.
 
-    header    8 bytes of magic, then uint32: version, number of sections, bytes of the file, CRC-32 of all other bytes
-    table     for each section its name, filled up with zeros, and uint32: where it begins, its bytes
-    sections  each at a multiple of 8
+    header    8 bytes of magic, then uint32: version, number of sections, file size, CRC-32 of all other bytes
+    table     for each section: its name, padded with zeros, and uint32: offset, size in bytes
+    sections  each at a multiple of 8 bytes
 
-All numbers are little-endian. A file is checked before anything of it is used, and what is wrong is told in one line.
-Nothing here needs JAX: this is what a keyboard runs.
+All numbers are little-endian. A file is memory-mapped, not parsed, and checked before it is used; an error is one
+line. This module does not import JAX, because a keyboard runs it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tacit.base.errors import TacitError
 
 HEADER = struct.Struct("<8sIIII")
 
-Places = dict[str, tuple[int, int]]  # where each section begins, and its bytes
+Places = dict[str, tuple[int, int]]  # offset and size in bytes of each section
 
 
 class Format(NamedTuple):
-    """One kind of file."""
+    """One file format."""
 
     magic: bytes
     version: int
-    entry: struct.Struct  # a line of the table: name, place, bytes
-    what: str  # "a compact n-gram file"
-    again: str  # how to have it again: "distil the model again"
+    entry: struct.Struct  # one entry of the table: name, offset, size
+    what: str  # for error messages: "a compact n-gram file"
+    again: str  # for error messages, how to make the file again: "distil the model again"
 
 
 def map_file(path: Path, form: Format, verify: bool = True) -> tuple[mmap.mmap, Places]:
-    """The bytes of a whole file and where its sections are; `verify` looks at every byte (1 ms for a megabyte)."""
+    """Maps a file into memory and returns its bytes and sections; `verify` checks the CRC-32 (1 ms per megabyte)."""
     try:
         with path.open("rb") as file:
             if not path.stat().st_size:
@@ -59,9 +59,9 @@ def map_file(path: Path, form: Format, verify: bool = True) -> tuple[mmap.mmap, 
     if length != len(data) or HEADER.size + count * form.entry.size > length:
         raise TacitError(f"{path}: {len(data):,} bytes, but {length:,} were written; copy it again")
     if verify and zlib.crc32(memoryview(data)[HEADER.size :], zlib.crc32(data[: HEADER.size - 4])) != check:
-        raise TacitError(f"{path}: damaged (its CRC-32 is not what it says); copy it again")
+        raise TacitError(f"{path}: damaged (its CRC-32 differs from the header's); copy it again")
     table = (form.entry.unpack_from(data, HEADER.size + i * form.entry.size) for i in range(count))
-    return data, {name.rstrip(b"\0").decode("ascii", "replace"): (at, size) for name, at, size in table}
+    return data, {name.rstrip(b"\0").decode("ascii", "replace"): (start, size) for name, start, size in table}
 
 
 _WRONG = (
@@ -78,7 +78,7 @@ _WRONG = (
 
 @contextmanager
 def fitting(path: Path, form: Format) -> Iterator[None]:
-    """While sections are looked at: whatever Python says of what does not fit becomes one line."""
+    """Turns any Python error raised while sections are read into one line about the file."""
     try:
         yield
     except _WRONG as error:
@@ -87,7 +87,7 @@ def fitting(path: Path, form: Format) -> Iterator[None]:
 
 
 def assemble(form: Format, sections: Mapping[str, Any]) -> bytes:
-    """The file of these sections, bytes or arrays.
+    """Returns the bytes of a file with these sections, each bytes or an array.
 
     >>> form = Format(b"TacitXX\\n", 1, struct.Struct("<8sII"), "an example", "make it again")
     >>> len(assemble(form, {"meta": b"{}"}))
@@ -101,7 +101,7 @@ def assemble(form: Format, sections: Mapping[str, Any]) -> bytes:
         parts.append(content + bytes(-len(content) % 8))
         begin += len(parts[-1])
     if begin >= 1 << 32:
-        raise TacitError(f"{form.what} cannot have 4 GB and more; choose a smaller model")
+        raise TacitError(f"{form.what} must be smaller than 4 GB; choose a smaller model")
     body = table + b"".join(parts)
     head = HEADER.pack(form.magic, form.version, len(sections), HEADER.size + len(body), 0)[:-4]
     return head + struct.pack("<I", zlib.crc32(body, zlib.crc32(head))) + body

@@ -1,10 +1,10 @@
-"""Typed configuration: frozen dataclasses filled from plain tables, every key checked.
+"""Builds typed configuration, frozen dataclasses, from plain tables and checks every key.
 
 Each room declares its settings as a frozen dataclass. This module turns tables (from a TOML file or `--set`) into
-such values and back into TOML. A misspelt key, a wrong type or a number out of range is one line that names the key.
+such values and back into TOML. A misspelt key, a wrong type or a number out of range raises one line with the key.
 
 A table may be open: it names a part (an aggregation rule, a server optimiser), and the part declares the other keys.
-They are kept in a field with the metadata `OPEN` and stand in the table itself, beside the typed ones.
+They are stored in the field with the metadata `OPEN`; in the table they appear beside the typed keys.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 
 from tacit.base.errors import TacitError, nearest
 
-_WHOLE = 2**31 - 1  # what programs on devices can count to
-_FLOAT = 3.4e38  # and the largest number that they know
+_WHOLE = 2**31 - 1  # the largest int32, the integers of programs on devices
+_FLOAT = 3.4e38  # about the largest float32
 
 Scalar = bool | int | float | str
 Settings = dict[str, Scalar]  # the keys of an open table (see tacit.federated.plugins)
@@ -27,14 +27,14 @@ Schedule = Literal["constant", "linear", "cosine", "inverse"]  # see tacit.feder
 
 
 class Range(NamedTuple):
-    """The numbers that a key may take, both ends included. A rule writes `Annotated[float, Range(0, 60)]`."""
+    """The range of a key, both ends included. A rule declares it as `Annotated[float, Range(0, 60)]`."""
 
     least: float = -math.inf
     most: float = math.inf
 
 
 _ANY = Range()
-OPEN = {"open": True}  # metadata of the field that keeps the keys of the part that an open table names
+OPEN = {"open": True}  # metadata of the field that stores the keys of an open table's part
 
 
 def number(default: float, least: float = -math.inf, most: float = math.inf) -> Any:
@@ -43,7 +43,7 @@ def number(default: float, least: float = -math.inf, most: float = math.inf) -> 
 
 
 def checked(value: Any, kind: Any, key: str, limits: Range = _ANY) -> Any:
-    """Returns `value` as the type that a key has, or refuses it in one line."""
+    """Returns `value` converted to the type of its key; raises a `TacitError` if it does not fit."""
     if typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
         if value not in choices:
@@ -52,7 +52,7 @@ def checked(value: Any, kind: Any, key: str, limits: Range = _ANY) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value) if abs(value) < _FLOAT else math.inf
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[kind]
+        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[kind]
         raise TacitError(f"{key} = {value!r} must be {wanted}")
     if kind is str and not value.isascii() and value != value.encode("utf-8", "replace").decode("utf-8"):
         raise TacitError(f"{key} = {value!r} is not UTF-8; rename it or write it in UTF-8")
@@ -76,7 +76,7 @@ def _short(value: float) -> str:
 
 
 def build(kind: type, values: Mapping[str, Any], where: str = "") -> Any:
-    """Builds a frozen configuration value from plain tables, every key checked."""
+    """Builds a frozen configuration value from plain tables and checks every key."""
     hints = typing.get_type_hints(kind)
     fields = {f.name: f for f in dataclasses.fields(kind) if not f.metadata.get("open")}
     rest = next((f.name for f in dataclasses.fields(kind) if f.metadata.get("open")), None)
@@ -98,22 +98,22 @@ def build(kind: type, values: Mapping[str, Any], where: str = "") -> Any:
 
 
 def _open_value(name: str, value: Any, key: str) -> Scalar:
-    """Returns a value whose type is not known here, if it is of one that a setting may have."""
+    """Checks a key of an open table, whose type only its part declares, and returns the value."""
     if not (name.isidentifier() and name.isascii()):
         raise TacitError(f"{key}: a setting's name has only the letters a to z, digits and _")
     if isinstance(value, Mapping):
         raise TacitError(
-            f"'{key}' is a table, and settings stand in the table above it; a run that has one was made by an older "
+            f"'{key}' is a table, but settings belong in the table above it; a run that has one was made by an older "
             "Tacit: train it again"
         )
     if type(value) not in (bool, int, float, str):
-        raise TacitError(f"{key} = {value!r} must be a number, a text, true or false")
+        raise TacitError(f"{key} = {value!r} must be a number, a string, true or false")
     scalar: Scalar = checked(value, type(value), key)
     return scalar
 
 
 def tables(config: Any) -> dict[str, Any]:
-    """Returns a configuration as plain tables; `build` makes the same configuration of them."""
+    """Returns a configuration as plain tables; `build` turns them back into the same configuration."""
     plain: dict[str, Any] = {}
     for f in dataclasses.fields(config):
         value = getattr(config, f.name)
@@ -125,7 +125,7 @@ def tables(config: Any) -> dict[str, Any]:
 
 
 def dump(config: Any) -> str:
-    """Writes a configuration of tables as TOML, every key written out; `build` reads it back unchanged."""
+    """Returns a configuration as TOML with every key written out; parsed, `build` gives it back unchanged."""
     plain = tables(config)
     scalars = [f"{name} = {_toml(value)}" for name, value in plain.items() if not isinstance(value, dict)]
     parts = [

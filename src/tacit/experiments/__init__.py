@@ -1,13 +1,14 @@
-"""The papers' tables and figures, measured: one TOML file for each, and the runner that makes its rows.
+"""Reproduction of the papers' tables and figures: one TOML file for each, and the runner that measures its rows.
 
-    entries/*.toml   what a table or figure is: its rows, what was published, what the text claims
+    entries/*.toml   one table or figure each: its rows, the published values, the paper's claims
     entry            reads those files
-    kinds/           a way to measure one row with one seed, each in a module of that name
-    labelled         points with labels, federated (`tacit.federated` trains them like text)
-    data, synthetic  readers of the public sets, made sets, and small stand-ins for quick runs
+    kinds/           one module for each kind of measurement: one row with one seed
+    labelled         federated training of classifiers
+    data, synthetic  readers of public datasets, synthetic datasets, and small stand-ins for quick runs
+    convexity        the optimum of a convex problem, from scipy
     transposed       the score that the authors of papers 1 and 2 printed as perplexity
-    runner, results  rows × seeds, kept one by one; a results file whole or not at all
-    claims, page     what was published beside what was measured, as docs/results.md
+    runner, results  measures rows × seeds, saves each when it is done, and writes the results file
+    claims, results_page   checks the claims and writes docs/results.md
 
-Nothing here trains by a loop of its own: every row goes through the federation that `tacit train` uses.
+There is no separate training loop: every row uses the same federation as `tacit train`.
 """

@@ -1,8 +1,8 @@
-"""What a paper says, checked against what was measured: the same direction, the other one, or no clear difference.
+"""Checks a paper's claims against measured rows: confirmed, contradicted, or no clear difference.
 
-A claim holds where it holds for every seed; it is contradicted where it fails for every seed; in between there is no
-clear difference. With fewer seeds than the entry asks for nothing is said. A row that never reached its target is
-worse than any that did.
+A claim is confirmed if it holds for every seed, and contradicted if it fails for every seed; otherwise there is no
+clear difference. With fewer seeds than the entry requires there is no verdict. A row that never reached its target is
+worse than any row that did.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ SAME, OTHER, UNCLEAR, OPEN, FEW = "yes", "no", "no clear difference", "not run",
 
 
 class Verdict(NamedTuple):
-    """How a claim fared."""
+    """The outcome of checking one claim."""
 
     claim: Claim
-    found: str  # one of the five
-    figures: str  # the means it rests on
+    found: str  # one of the five constants above
+    figures: str  # the means of the rows that were compared
 
 
 def check(entry: Entry, rows: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
-    """Every claim of an entry against its measured rows."""
+    """Checks every claim of an entry against its measured rows."""
     return [_check(entry, claim, rows) for claim in entry.claims]
 
 
 def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) -> Verdict:
-    found = [rows.get(label, {}).get("values", {}).get(claim.metric) for label in claim.labels]
-    if not all(found):
+    values = [rows.get(label, {}).get("values", {}).get(claim.metric) for label in claim.labels]
+    if not all(values):
         return Verdict(claim, OPEN, "")
     metric = entry.metric(claim.metric)
-    seeds = min(len(v) for v in found)
-    figures = " · ".join(figure(v[:seeds], metric.shown, around=False) for v in found)
+    seeds = min(len(v) for v in values)
+    figures = " · ".join(figure(v[:seeds], metric.shown, around=False) for v in values)
     if seeds < entry.seeds:
         return Verdict(claim, FEW, figures)
     low = metric.better == "low"
     worst = math.inf if low else -math.inf
-    by_seed = [[worst if (value := v[s]) is None else value for v in found] for s in range(seeds)]
+    by_seed = [[worst if (value := v[s]) is None else value for v in values] for s in range(seeds)]
     if claim.flattens:
         return Verdict(claim, _agreed([_flattens(one) for one in by_seed]), figures)
     if claim.alike:
@@ -53,14 +53,14 @@ def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _agreed(seeds: Sequence[bool]) -> str:
-    """What seeds say together."""
+    """Returns the verdict from the outcomes of all seeds."""
     return SAME if all(seeds) else UNCLEAR if any(seeds) else OTHER
 
 
 def _ordered(by_seed: Sequence[Sequence[float]], low: bool, by: float) -> str:
-    """Whether every seed has the rows in order, the better first; all pairs of neighbours must agree."""
+    """Returns whether every seed has the rows in order, the better first, for all pairs of neighbours."""
     factor = by if low else 1 / by
-    # "half of it" may be just half, but two that never got there are not in order
+    # With a factor, equality counts as in order ("half of it" may be exactly half), but not if both are infinite.
     signs = {
         _sign(a * factor, b, low) or (by != 1 and math.isfinite(b))
         for one in by_seed
@@ -79,12 +79,12 @@ def _sign(a: float, b: float, low: bool) -> int:
 
 
 def _alike(one: Sequence[float], factor: float) -> bool:
-    """Whether no row is further from another than a factor, whichever is the better."""
+    """Returns whether all rows are within a factor of one another, in either direction."""
     return max(one) <= factor * min(one) and math.isfinite(max(one))
 
 
 def _flattens(one: Sequence[float]) -> bool:
-    """Whether the second step of three is smaller than the first."""
+    """Returns whether the change from the second to the third row is smaller than from the first to the second."""
     first, second, third = one
     return abs(third - second) < abs(second - first)
 

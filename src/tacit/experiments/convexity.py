@@ -1,7 +1,7 @@
-"""The optimum of a convex problem, by a solver that is not ours: what federated training is judged against.
+"""The optimum of a convex problem from an independent solver, as the reference for federated training.
 
-F = Σ p_k F_k, F_k the mean cross-entropy of device k plus ridge/2 ‖w‖²; Γ = F* − Σ p_k F_k* says how far the
-devices are from having one optimum (paper 5, section 5.3). scipy's L-BFGS in float64, from zero.
+F = Σ p_k F_k, where F_k is the mean cross-entropy of device k plus ridge/2 ‖w‖². Γ = F* − Σ p_k F_k* measures how far
+the devices are from sharing one optimum (paper 5, section 5.3). The solver is scipy's L-BFGS in float64, from zero.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tacit.models.base import Params
 
 
 class Optimum(NamedTuple):
-    """The best that can be reached."""
+    """The optimum of a convex federated problem."""
 
     loss: float  # F*
     gamma: float  # Γ
     distance: float  # ‖0 − w*‖
-    value: Callable[[Params], float]  # F at a model
+    value: Callable[[Params], float]  # F at given parameters
 
 
 def cross_entropy(
     flat: np.ndarray, x: np.ndarray, y: np.ndarray, ridge: float, classes: int
 ) -> tuple[float, np.ndarray]:
-    """The mean cross-entropy with ridge and its gradient, for weights and biases in one vector."""
+    """Returns the mean cross-entropy plus ridge and its gradient; `flat` holds weights and biases in one vector."""
     w = flat.reshape(x.shape[1] + 1, classes)
     logits = x @ w[:-1] + w[-1]
     logits -= logits.max(1, keepdims=True)
@@ -43,9 +43,9 @@ def cross_entropy(
 
 
 def solve(x: np.ndarray, y: np.ndarray, ridge: float, classes: int) -> tuple[float, np.ndarray]:
-    """The least value and where it is."""
+    """Returns the minimum and its position."""
     start = np.zeros((x.shape[1] + 1) * classes)
-    found = minimize(
+    solution = minimize(
         cross_entropy,
         start,
         (x, y, ridge, classes),
@@ -53,20 +53,20 @@ def solve(x: np.ndarray, y: np.ndarray, ridge: float, classes: int) -> tuple[flo
         jac=True,
         options={"maxiter": 500, "gtol": 1e-7},
     )
-    return float(found.fun), found.x
+    return float(solution.fun), solution.x
 
 
 def optimum(devices: Devices, ridge: float, classes: int = 10, gamma: bool = True) -> Optimum:
-    """F*, Γ and ‖w*‖ of these devices; without `gamma` the devices' own optima are not looked for."""
+    """Returns F*, Γ and ‖w*‖ of these devices; without `gamma` the optima of single devices are not computed."""
     x, y = devices.points.x.astype(np.float64), devices.points.y
     held = devices.held
     kept = held.order
     best, where = solve(x[kept], y[kept], ridge, classes)
-    own = 0.0
+    local = 0.0  # Σ p_k F_k*
     if gamma:
         share = devices.sizes / devices.sizes.sum()
-        mine = [solve(x[held.client(k)], y[held.client(k)], ridge, classes)[0] for k in range(len(share))]
-        own = float(share @ np.array(mine))
+        optima = [solve(x[held.client(k)], y[held.client(k)], ridge, classes)[0] for k in range(len(share))]
+        local = float(share @ np.array(optima))
 
     def value(params: Params) -> float:
         flat = np.concatenate(
@@ -74,4 +74,4 @@ def optimum(devices: Devices, ridge: float, classes: int = 10, gamma: bool = Tru
         ).ravel()
         return cross_entropy(flat, x[kept], y[kept], ridge, classes)[0]
 
-    return Optimum(best, best - own, float(np.linalg.norm(where)), value)
+    return Optimum(best, best - local, float(np.linalg.norm(where)), value)

@@ -1,7 +1,7 @@
-"""Readers of the public sets that are not text to learn from, and small stand-ins for all of them.
+"""Readers of the labelled public datasets (MNIST, SMS Spam Collection), and small synthetic stand-ins.
 
-Names and places are those of `tacit data list`: DIR/mnist/train-images-idx3-ubyte.gz and so on, plain or gzipped,
-under the directory that `--data` names. Stand-ins are drawn from a seed, so that a quick run and a test need no data.
+Names and paths are those of `tacit data list`: DIR/mnist/train-images-idx3-ubyte.gz and so on, plain or gzipped, under
+the directory given by `--data`. Stand-ins are generated from a seed, so that quick runs and tests need no data.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ _DIGITS, _SPAM = stream("stand-in digits"), stream("stand-in spam")
 
 
 class Points(NamedTuple):
-    """Feature vectors with a class each."""
+    """Feature vectors with class labels."""
 
     x: np.ndarray  # [n, features] float32, or uint8 pixels
     y: np.ndarray  # [n] int32
 
 
 class Sets(NamedTuple):
-    """What is trained on and what is tested with."""
+    """A training set and a test set."""
 
     train: Points
     test: Points
 
 
 class LabelledTexts(NamedTuple):
-    """Messages with a class each: 1 is spam."""
+    """Messages with class labels: 1 is spam."""
 
     texts: list[str]
     y: np.ndarray  # [n] int32
 
 
 def locate(name: str, data: Path | None) -> Path:
-    """Where a known set lies under the data directory, or one line about where to get it and where to put it."""
+    """Returns the path of a known dataset under the data directory; if it is missing, the error says how to get it."""
     entry, root = catalogue.find(name), catalogue.data_directory(data)
-    found = catalogue.lies(entry, root)
-    if found is None:
+    path = catalogue.locate(entry, root)
+    if path is None:
         files = ", ".join(f.name for f in entry.files)
         raise TacitError(
             f"'{name}' is not in {root}; get it from {entry.source} ({entry.path}), put {files} (or each with .gz) "
             f"into {root / entry.folder}, or name another directory with --data"
         )
-    return found
+    return path
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """An array of bytes in LeCun's idx format: 0 0 8 d, then d sizes of 4 bytes, then the bytes."""
+    """Reads an array of bytes in LeCun's idx format: 0 0 8 d, then d sizes of 4 bytes, then the bytes."""
     with opened(path) as file:
         try:
             raw = file.read()
@@ -68,13 +68,13 @@ def read_idx(path: Path) -> np.ndarray:
     body = raw[4 + 4 * rank :]
     if len(body) != int(np.prod(shape)):
         raise TacitError(
-            f"{path}: {len(body)} bytes follow, its header says {int(np.prod(shape))}; fetch it again"
+            f"{path}: {len(body)} bytes after the header, expected {int(np.prod(shape))}; fetch it again"
         )
     return np.frombuffer(body, np.uint8).reshape(shape)
 
 
 def mnist(data: Path | None) -> Sets:
-    """The 60,000 and 10,000 digits, as rows of 784 bytes."""
+    """Reads the 60,000 training and 10,000 test digits, as rows of 784 bytes."""
     folder = locate("mnist", data)
 
     def part(name: str) -> Points:
@@ -92,7 +92,7 @@ def _one(folder: Path, name: str) -> np.ndarray:
 
 
 def spam(data: Path | None) -> LabelledTexts:
-    """The SMS Spam Collection: lines of `ham` or `spam`, a tab, the message."""
+    """Reads the SMS Spam Collection: lines of `ham` or `spam`, a tab, the message."""
     path = locate("sms-spam", data)
     texts, y = [], []
     with opened(path) as file:
@@ -108,21 +108,21 @@ def spam(data: Path | None) -> LabelledTexts:
 
 
 def toy_digits(train: int, test: int, seed: int = 0) -> Sets:
-    """Ten blurred patterns of 28 × 28 bytes under noise: as easy as digits, made in a moment."""
+    """Generates ten coarse patterns of 28 × 28 bytes with noise: as easy to classify as digits."""
     draw = generator(seed, _DIGITS)
     coarse = draw.random((10, 7, 7)) ** 3
     patterns = np.kron(coarse, np.ones((4, 4))).reshape(10, 784)
 
-    def some(n: int) -> Points:
+    def sample(n: int) -> Points:
         y = draw.integers(0, 10, n).astype(np.int32)
         x = 255 * np.clip(patterns[y] * draw.uniform(0.5, 1, (n, 1)) + draw.normal(0, 0.3, (n, 784)), 0, 1)
         return Points(x.astype(np.uint8), y)
 
-    return Sets(some(train), some(test))
+    return Sets(sample(train), sample(test))
 
 
 def toy_spam(n: int, seed: int = 0) -> LabelledTexts:
-    """Messages of words that lean to one side or the other."""
+    """Generates messages whose words are more frequent in one class than in the other."""
     draw = generator(seed, _SPAM)
     y = (draw.random(n) < 0.25).astype(np.int32)
     words = np.array([f"word{i}" for i in range(60)])

@@ -1,22 +1,24 @@
-"""An entry: one table or figure of a paper, as a TOML file says it.
+"""Reads an entry: the TOML file that describes one table or figure of a paper.
 
     title, paper, where, about      what it is; `kind` names the module of `tacit.experiments.kinds` that measures it
-    data, takes, seeds              what it reads, how long it takes in full, how many seeds
-    [settings]                      what all rows have in common
-    [[rows]]                        one row: a label and its own settings
-    [[grid]]                        many rows: a label with {key} in it, and a list of values for each key
-    [choices.KEY.VALUE]             settings that a value of a key stands for, where it is more than itself
-    [published.METRIC]              what the paper prints, by label of the row
-    [[metrics]]                     which of the measured values are shown, and how
-    [[claims]]                      what the paper says follows; `why` is printed where we find otherwise
-    [quick]                         which rows, and smaller settings, for a run of a few seconds; `like` names some
-                                    that entries share (quick.toml)
+    data, takes, seeds              datasets, duration of a full run, number of seeds
+    note                            remarks, printed below the table
+    [settings]                      settings of all rows
+    [[rows]]                        one row: a label and its settings
+    [[grid]]                        many rows: a label that contains {key}, and a list of values for each key
+    [choices.KEY.VALUE]             settings that replace KEY = VALUE
+    [published.METRIC]              the paper's values, by row label
+    [[metrics]]                     the measured values to show, and their format
+    [[claims]]                      claims of the paper; `why` is printed if the measurement disagrees
+    [[plot]]                        curves of the rows, or one metric over a setting
+    [quick]                         rows and smaller settings for a run of a few seconds; `like` names a group of
+                                    settings in quick.toml that several entries share
 
-`tacit reproduce FILE.toml` measures an entry of one's own: it needs rows (or a grid) and metrics, `kind` is "text"
-unless it says otherwise, and the rest may be left out.
+`tacit reproduce FILE.toml` measures a custom entry: it needs rows (or a grid) and metrics; `kind` is "text" by default,
+and the rest is optional.
 
-Every key is known; a misspelt one is an error that names the file. Of settings, those of quick win over those of the
-row, these over those of a choice, and these over the common ones.
+An unknown key is an error. Quick settings override those of the row, these override the choices, and these override
+the common settings.
 """
 
 from __future__ import annotations
@@ -45,30 +47,30 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: what is run, and what was published of it."""
+    """One row of a table: its settings and the published values."""
 
     label: str
     settings: Settings
     published: Mapping[str, float]
-    files: str = ""  # a mark of the files that the settings of one's own entry lead to
+    files: str = ""  # hashes of the files that a custom entry uses
 
     def hash(self, kind: str) -> str:
-        """Names this configuration: the same settings have the same hash, however the file is written."""
+        """Returns a hash of the settings, independent of how the file is written."""
         text = json.dumps([kind, self.settings, *([self.files] if self.files else [])], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A measured value as it is shown."""
+    """A measured value and its format."""
 
     name: str
     label: str
-    form: str = "{:.2f}"  # how a value is written
+    form: str = "{:.2f}"
     better: str = "low"  # or "high"
 
     def shown(self, value: float | None) -> str:
-        """A value as text; what does not exist (a target never reached) is a dash.
+        """Formats a value; a missing one (a target never reached) is a dash.
 
         >>> Metric("top1", "top-1", "{:.1%}").shown(0.1234)
         '12.3%'
@@ -78,35 +80,35 @@ class Metric:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper as something that can be checked: rows in order or alike, or one row against a number."""
+    """A checkable claim of a paper: an order of rows, rows that are alike, or one row against a number."""
 
     says: str
     metric: str
     order: tuple[str, ...] = ()  # labels, the better row first
-    by: float = 1.0  # order: by what factor it is better; below 1 a little worse will do
-    alike: float = 0.0  # order: no order at all, but within this factor of one another
-    flattens: tuple[str, ...] = ()  # three labels: from the second to the third changes less than before
+    by: float = 1.0  # order: the factor by which a row is better; below 1 it may be slightly worse
+    alike: float = 0.0  # order: in any order, but within this factor of one another
+    flattens: tuple[str, ...] = ()  # three labels: the second step is smaller than the first
     row: str = ""
     at_most: float | None = None
     at_least: float | None = None
-    why: str = ""  # where we find otherwise
-    ours: bool = False  # our own target, which no paper states
+    why: str = ""  # printed if the measurement disagrees
+    ours: bool = False  # a target of Tacit, stated in no paper
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The rows it speaks of."""
+        """Returns the labels of the rows that the claim compares."""
         return self.order or self.flattens or (self.row,)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing of curves that rows left, or of one metric over the rows."""
+    """A plot of the rows' curves, or of one metric over a setting."""
 
     curve: str = ""  # name of the curve
     also: str = ""  # a second curve of the same rows
-    metric: str = ""  # or of the metric
+    metric: str = ""  # or name of the metric
     over: str = ""  # metric: the settings key on the horizontal axis
-    by: str = ""  # metric: the settings key that makes lines
+    by: str = ""  # metric: the settings key with one line for each value
     xlabel: str = "round"
     ylabel: str = ""
     log: bool = False
@@ -136,31 +138,31 @@ class Entry:
     quick: Settings = field(default_factory=dict)
 
     def row(self, label: str) -> Row:
-        """The row of that label."""
+        """Returns the row with this label."""
         for row in self.rows:
             if row.label == label:
                 return row
         raise TacitError(f"{self.name}: no row '{label}'{nearest(label, [r.label for r in self.rows])}")
 
     def metric(self, name: str) -> Metric:
-        """The metric of that name."""
+        """Returns the metric with this name."""
         return next(m for m in self.metrics if m.name == name)
 
     def quickly(self) -> Entry:
-        """The same entry scaled down: fewer rows, smaller settings, one seed."""
+        """Returns the entry scaled down: fewer rows, smaller settings, one seed."""
         smaller = self.quick.get("settings", {})
         rows = [self.row(label) for label in self.quick.get("rows", [r.label for r in self.rows[:2]])]
         few = tuple(Row(r.label, {**r.settings, **smaller}, {}) for r in rows)
         return replace(self, rows=few, seeds=1, claims=(), plots=())
 
     def hash(self) -> str:
-        """Names the configuration of the whole entry."""
+        """Returns a hash of the settings of all rows."""
         parts = [row.hash(self.kind) for row in self.rows]
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 
 def names() -> list[str]:
-    """The names of all entries, by the alphabet.
+    """Returns the names of all entries, sorted.
 
     >>> "quadratic" in names()
     True
@@ -170,49 +172,51 @@ def names() -> list[str]:
 
 
 def entries() -> list[Entry]:
-    """All entries, in the order of papers."""
+    """Returns all entries, sorted by paper and name."""
     return sorted((find(name) for name in names()), key=lambda e: (e.paper, e.name))
 
 
 def find(name: str) -> Entry:
-    """The entry of that name, or of one's own file.
+    """Reads the entry with this name, or a custom one from a .toml file.
 
     >>> find("quadratic").paper
     5
     """
     if name.endswith(".toml"):
-        return _own(Path(name))
+        return _custom(Path(name))
     if name not in names():
-        raise TacitError(f"no experiment '{name}'{nearest(name, names())}; or give a .toml file of your own")
+        raise TacitError(f"no experiment '{name}'{nearest(name, names())}; or give a custom .toml file")
     text = resources.files("tacit.experiments").joinpath("entries", f"{name}.toml").read_text("utf-8")
     return parse(name, text)
 
 
-def _own(path: Path) -> Entry:
-    """An entry from a file outside the package."""
+def _custom(path: Path) -> Entry:
+    """Reads an entry from a file outside the package."""
     if path.stem in names():
-        raise TacitError(f"{path}: '{path.stem}' is an experiment of Tacit's own; give the file another name")
+        raise TacitError(
+            f"{path}: '{path.stem}' is the name of a built-in experiment; give the file another name"
+        )
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TacitError(f"cannot read the experiment {path}: {error}") from None
-    unsaid = {"title": path.stem, "paper": 0, "where": path.stem, "kind": "text", "about": "", "takes": ""}
-    entry = parse(path.stem, text, unsaid)
-    rows = tuple(replace(row, files=_mark(row.settings)) for row in entry.rows)
+    defaults = {"title": path.stem, "paper": 0, "where": path.stem, "kind": "text", "about": "", "takes": ""}
+    entry = parse(path.stem, text, defaults)
+    rows = tuple(replace(row, files=_hash_of_files(row.settings)) for row in entry.rows)
     return replace(entry, rows=rows)
 
 
-def _mark(settings: Settings) -> str:
-    """Returns a hash of a preset's file and of custom rules: when they change, a row is measured again."""
+def _hash_of_files(settings: Settings) -> str:
+    """Returns hashes of the preset's file and of custom rules, so that a row is measured again if they change."""
     preset = Path(str(settings.get("preset", "")))
     own = [short_hash(preset.read_bytes())] if preset.suffix == ".toml" and preset.is_file() else []
     return " ".join([*own, *plugins.code_hashes()])
 
 
-def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entry:
-    """An entry from the text of its file; `unsaid` is what its file may leave out."""
+def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> Entry:
+    """Parses the text of an entry's file; `defaults` are values of keys that the file may omit."""
     try:
-        tables = {**(unsaid or {}), **tomllib.loads(text)}
+        tables = {**(defaults or {}), **tomllib.loads(text)}
     except tomllib.TOMLDecodeError as error:
         raise TacitError(f"experiment '{name}' is not valid TOML: {error}") from None
     for key in tables.keys() - _KEYS:
@@ -220,10 +224,12 @@ def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entr
     for key in ("rows", "grid", "metrics", "claims", "plot"):
         many = tables.get(key, [])
         if not isinstance(many, list) or not all(isinstance(one, dict) for one in many):
-            raise TacitError(f"experiment '{name}': '{key}' must be tables; write [[{key}]] above each")
+            raise TacitError(
+                f"experiment '{name}': '{key}' must be an array of tables; write [[{key}]] above each"
+            )
     try:
         rows = _rows(tables)
-        found = Entry(
+        entry = Entry(
             name=name,
             rows=tuple(rows),
             metrics=tuple(Metric(**m) for m in tables["metrics"]),
@@ -238,13 +244,13 @@ def parse(name: str, text: str, unsaid: Mapping[str, Any] | None = None) -> Entr
             **{k: tables[k] for k in ("seeds", "note") if k in tables},
         )
     except (KeyError, TypeError) as error:
-        raise TacitError(f"experiment '{name}': {error} is missing or not known in its file") from None
-    _check(found, tables)
-    return found
+        raise TacitError(f"experiment '{name}': {error} is missing or unknown in its file") from None
+    _check(entry, tables)
+    return entry
 
 
 def _quick(table: Mapping[str, Any]) -> Settings:
-    """What a quick run changes, with what it shares with others written out."""
+    """Returns the rows and settings of a quick run, including the shared settings of quick.toml."""
     if "like" not in table:
         return table
     shared = tomllib.loads(resources.files("tacit.experiments").joinpath("quick.toml").read_text("utf-8"))
@@ -253,15 +259,15 @@ def _quick(table: Mapping[str, Any]) -> Settings:
 
 
 def _flat(settings: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """Settings by their whole keys, in quotes in the file or not.
+    """Returns settings by their dotted keys, whether or not the keys are quoted in the file.
 
     >>> _flat({"server.lr": 1, "server": {"decay": 0.1}})
     {'server.lr': 1, 'server.decay': 0.1}
     """
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in settings.items():
-        found |= _flat(value, f"{where}{key}.") if isinstance(value, dict) else {f"{where}{key}": value}
-    return found
+        flat |= _flat(value, f"{where}{key}.") if isinstance(value, dict) else {f"{where}{key}": value}
+    return flat
 
 
 def _rows(tables: Mapping[str, Any]) -> list[Row]:
@@ -295,10 +301,10 @@ def _rows(tables: Mapping[str, Any]) -> list[Row]:
 
 
 def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
-    """Labels are one of a kind, and whatever names a row or a metric names one that there is."""
+    """Raises a TacitError if row labels are not unique, or if a claim or plot names an unknown row or metric."""
     labels = [row.label for row in entry.rows]
     if len(set(labels)) != len(labels) or not labels:
-        raise TacitError(f"experiment '{entry.name}': labels of rows must differ, and there must be one")
+        raise TacitError(f"experiment '{entry.name}': needs at least one row, and row labels must be unique")
     if not isinstance(entry.seeds, int) or entry.seeds < 1:
         raise TacitError(
             f"experiment '{entry.name}': seeds = {entry.seeds!r} must be a whole number, at least 1"
@@ -313,13 +319,13 @@ def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
             )
     for metric in entry.metrics:
         if metric.better not in ("low", "high"):
-            raise TacitError(f"experiment '{entry.name}': {metric.name}: better is 'low' or 'high'")
+            raise TacitError(f"experiment '{entry.name}': {metric.name}: better must be 'low' or 'high'")
         try:
             metric.form.format(1.0)
             "".join((metric.name, metric.label))
         except (TypeError, ValueError, LookupError, AttributeError):
             raise TacitError(
-                f"experiment '{entry.name}': {metric.name}: name and label are texts, and form is one like '{{:.2f}}'"
+                f"experiment '{entry.name}': {metric.name}: name and label must be strings, form one like '{{:.2f}}'"
             ) from None
     claimed = [label for c in entry.claims for label in c.labels]
     drawn = [label for p in entry.plots for label in p.rows]

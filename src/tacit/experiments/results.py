@@ -1,11 +1,11 @@
-"""What was measured, in small JSON files that can be read without Tacit.
+"""Reads and writes measured results, as small JSON files that can be read without Tacit.
 
-    results/NAME.json    the rows of an entry that were measured: for each its label, the hash of its configuration,
-                         its settings, and by seed the values, curves (thinned) and seconds; when and on what machine
-    results/.parts/      one file for each row and seed that is done, and what is needed to go on with one that is
-                         not; kept until the entry is whole, so that a killed sweep loses the row it was at
+    results/NAME.json    the measured rows of an entry, each with its label, the hash of its configuration, its
+                         settings, the values, curves (thinned) and seconds of every seed, the date and the machine
+    results/.parts/      one file for each finished row and seed, and the state of an unfinished one, to resume it;
+                         removed when the entry is complete, so that a killed sweep loses one row at most
 
-A file is written whole or not at all. Rows may come from several machines; each says its own.
+Files are written atomically. Rows may come from several machines, so each row names its own.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 
 class Measured(NamedTuple):
-    """One row with one seed. A value of None means that there is none: a target not reached, a run that diverged."""
+    """The measurement of one row with one seed; None marks a target that was not reached or a run that diverged."""
 
     values: Mapping[str, float | None]
     curves: Mapping[str, Curve] = {}
 
 
 def machine() -> str:
-    """The accelerator, or the processor and its cores, as the system names them."""
+    """Returns the name of the accelerator, or of the processor with its number of cores."""
     import jax
 
     device = jax.devices()[0]
@@ -52,12 +52,12 @@ def machine() -> str:
 
 
 def today() -> str:
-    """The date, as results carry it."""
+    """Returns the date in the format of the results files."""
     return str(datetime.date.today())
 
 
 def thinned(curve: Curve, points: int = POINTS) -> dict[str, list[float]]:
-    """At most so many points of a curve, its first and last among them, five digits each.
+    """Returns at most `points` points of a curve, including the first and last, rounded to five digits.
 
     >>> thinned(([0, 1, 2, 3], [1.0, 0.51, 0.333333, 0.25]), points=3)
     {'x': [0, 1, 3], 'y': [1.0, 0.51, 0.25]}
@@ -74,12 +74,12 @@ def _short(value: float, digits: int = 5) -> float:
     return float(f"{value:.{digits}g}") if math.isfinite(value) else value
 
 
-def cell(found: Measured, seconds: float) -> dict[str, Any]:
-    """One row with one seed, as it is kept."""
-    values = {k: v if v is None else _short(float(v), 7) for k, v in found.values.items()}
+def cell(result: Measured, seconds: float) -> dict[str, Any]:
+    """Returns the JSON record of one row with one seed."""
+    values = {k: v if v is None else _short(float(v), 7) for k, v in result.values.items()}
     return {
         "values": {k: v if v is not None and math.isfinite(v) else None for k, v in values.items()},
-        "curves": {k: thinned(v) for k, v in found.curves.items()},
+        "curves": {k: thinned(v) for k, v in result.curves.items()},
         "seconds": round(seconds, 2),
         "machine": machine(),
         "date": today(),
@@ -87,7 +87,7 @@ def cell(found: Measured, seconds: float) -> dict[str, Any]:
 
 
 def row_of(row: Row, kind: str, seeds: Sequence[int], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A row of a results file from its cells."""
+    """Returns a row of a results file from its cells, one for each seed."""
     names = sorted({name for c in cells for name in c["values"]})
     curves = sorted({name for c in cells for name in c["curves"]})
     return {
@@ -104,13 +104,13 @@ def row_of(row: Row, kind: str, seeds: Sequence[int], cells: Sequence[Mapping[st
 
 
 def write(entry: Entry, rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
-    """Leave a results file: these rows, and those that an earlier one had of the same configuration."""
+    """Writes a results file with these rows and the earlier rows whose configuration has not changed."""
     import jax
 
     new = {row["label"]: row for row in rows}
     old = {row["label"]: row for row in _current(entry, load(path))}
     kept = [new.get(r.label) or old.get(r.label) for r in entry.rows]
-    found = {
+    content = {
         "entry": entry.name,
         "configuration": entry.hash(),
         "versions": {"tacit": __version__, "jax": jax.__version__},
@@ -121,12 +121,12 @@ def write(entry: Entry, rows: Sequence[Mapping[str, Any]], path: Path) -> dict[s
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(path.parent, error) from None
-    write_atomic(path, compact(found) + "\n")
-    return found
+    write_atomic(path, compact(content) + "\n")
+    return content
 
 
 def compact(value: Any) -> str:
-    """JSON with every list of numbers on one line.
+    """Returns JSON with every list of numbers on one line.
 
     >>> compact({"x": [1, 2.5], "y": None})
     '{\\n "x": [1, 2.5],\\n "y": null\\n}'
@@ -135,38 +135,38 @@ def compact(value: Any) -> str:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A results file; nothing where there is none."""
+    """Reads a results file; a missing file has no rows."""
     if not path.is_file():
         return {"rows": []}
     try:
-        found = json.loads(path.read_text("utf-8"))
-        assert isinstance(found["rows"], list) and all("label" in row for row in found["rows"])
+        content = json.loads(path.read_text("utf-8"))
+        assert isinstance(content["rows"], list) and all("label" in row for row in content["rows"])
     except (ValueError, KeyError, TypeError, AssertionError):
         raise TacitError(
             f"{path}: not a results file of Tacit; restore it, or remove it and measure again"
         ) from None
-    return found
+    return content
 
 
-def _current(entry: Entry, found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows whose configuration is what the entry's file says today."""
+def _current(entry: Entry, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows whose configuration is still that of the entry's file."""
     hashes = {row.label: row.hash(entry.kind) for row in entry.rows}
-    return [row for row in found["rows"] if hashes.get(row["label"]) == row["configuration"]]
+    return [row for row in content["rows"] if hashes.get(row["label"]) == row["configuration"]]
 
 
 def measured(entry: Entry, folder: Path) -> dict[str, dict[str, Any]]:
-    """The rows of an entry that were measured as its file says today, by label."""
+    """Returns the measured rows of an entry, by label; rows with outdated settings are left out."""
     return {row["label"]: row for row in _current(entry, load(folder / f"{entry.name}.json"))}
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """The mean over seeds; None where some seed has no value."""
+    """Returns the mean over seeds; None if a seed has no value."""
     real = [v for v in values if v is not None]
     return statistics.fmean(real) if real and len(real) == len(values) else None
 
 
 def figure(values: Sequence[float | None], shown: Callable[[float], str], around: bool = True) -> str:
-    """Mean (± standard deviation) of the seeds that have a value, saying how many have none.
+    """Formats mean ± standard deviation over the seeds that have a value, and how many seeds have none.
 
     >>> figure([1.0, 3.0, None], "{:.1f}".format), figure([1.0, 3.0], "{:.0f}".format, around=False)
     ('2.0 ± 1.4 (1 of 3 never)', '2')

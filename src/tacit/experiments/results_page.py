@@ -1,4 +1,4 @@
-"""docs/results.md and its plots, made from the entries and their results."""
+"""Writes docs/results.md and its plots from the entries and their results."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 _HEAD = """# Results: published and measured
 
-Made by `tacit reproduce report`: tables, verdicts and plots from `results/*.json`, words from the entries. Each part
-is one table or figure of a paper and one command, `tacit reproduce NAME`; the settings of every row are in
-`src/tacit/experiments/entries/NAME.toml`. Measured values are means over seeds ± their standard deviation; a dash is
-what was not published or is not defined, or a target that no run reached. What a paper says is found ("yes") or
-contradicted ("no") only where every seed says so, of three at least if chance plays a part; what is marked (ours) no
-paper says. Times are sums over runs, several of which may have shared the machine. What the papers print wrongly
-stands in [errata.md](errata.md).
+This page compares published figures with ours. `tacit reproduce report` writes it: tables, verdicts and plots come from
+`results/*.json`, the text from the entries. Each section is one table or figure of a paper and one command,
+`tacit reproduce NAME`; the settings of every row are in `src/tacit/experiments/entries/NAME.toml`.
+
+- Measured values are means over seeds ± their standard deviation.
+- A dash is a value that was not published or is not defined, or a target that no run reached.
+- A claim is confirmed ("yes") or contradicted ("no") only if every seed agrees, with at least three seeds where
+  results depend on chance. Claims marked (ours) are targets of Tacit, stated in no paper.
+- Times are sums over runs; several runs may have shared the machine.
+- Errors in the papers are listed in [errata.md](errata.md).
 
 ```
-tacit reproduce list                          # what there is, what was measured, how long the rest takes
-tacit reproduce spam --data ~/data            # measure one; names and places of data are those of `tacit data list`
-tacit reproduce table-2 --only ptb --minutes 30 --data ~/data    # some rows, for so long; the same command goes on
-tacit reproduce table-2 --quick               # a few seconds, on made-up data
-tacit reproduce report                        # this page
+tacit reproduce list                          # all experiments, their state, how long the rest takes
+tacit reproduce spam --data ~/data            # measure one; datasets are named as in `tacit data list`
+tacit reproduce table-2 --only ptb --minutes 30 --data ~/data    # some rows, 30 minutes; the same command resumes
+tacit reproduce table-2 --quick               # a few seconds, on synthetic data
+tacit reproduce report                        # write this page
 ```
 
-Rows that were measured are kept in `results/NAME.json` with the hash of their settings; a row whose settings have
-changed since counts as not run.
+Measured rows are kept in `results/NAME.json` with a hash of their settings; a row whose settings have changed since
+counts as not run.
 """
 
 
 def overview(entry: Entry, folder: Path) -> dict[str, str]:
-    """An entry in one line."""
+    """Returns the columns of one entry for `tacit reproduce list`."""
     done = len(measured(entry, folder))
     return {
         "name": entry.name,
@@ -54,7 +57,7 @@ def overview(entry: Entry, folder: Path) -> dict[str, str]:
 
 
 def comparison(entry: Entry, rows: Rows, all_rows: bool = False) -> list[list[str]]:
-    """A table: for each row and metric what was published and what was measured."""
+    """Returns a table of the published and measured values of each row and metric."""
     shown = [m for m in entry.metrics if any(m.name in row["values"] for row in rows.values())] or list(
         entry.metrics
     )
@@ -64,20 +67,20 @@ def comparison(entry: Entry, rows: Rows, all_rows: bool = False) -> list[list[st
         header += [f"{m.label}, published", "measured"] if m.name in published else [m.label]
     table = [header]
     for row in entry.rows:
-        found = rows.get(row.label)
-        if found is None and not all_rows:
+        result = rows.get(row.label)
+        if result is None and not all_rows:
             continue
         cells = [row.label]
         for m in shown:
             if m.name in published:
                 cells.append(m.shown(row.published.get(m.name)))
-            cells.append(figure(found["values"].get(m.name, []), m.shown) if found else "not run")
+            cells.append(figure(result["values"].get(m.name, []), m.shown) if result else "not run")
         table.append(cells)
     return table
 
 
 def _published(entry: Entry) -> list[list[str]]:
-    """What the paper prints, where nothing was measured."""
+    """Returns a table of the published values only, for an entry without measurements."""
     shown = [m for m in entry.metrics if any(m.name in row.published for row in entry.rows)]
     rows = [
         [row.label, *(m.shown(row.published.get(m.name)) for m in shown)]
@@ -88,7 +91,7 @@ def _published(entry: Entry) -> list[list[str]]:
 
 
 def write(folder: Path, docs: Path) -> list[Path]:
-    """Make the page and its plots; returns their paths, the page first."""
+    """Writes the page and its plots; returns their paths, the page first."""
     if not docs.is_dir():
         raise TacitError(f"{docs}: no such folder; run this in a checkout of Tacit, or name one with --docs")
     pictures = docs / "results"
@@ -107,7 +110,7 @@ def write(folder: Path, docs: Path) -> list[Path]:
 
 
 def text(folder: Path) -> str:
-    """The page."""
+    """Returns the text of the page."""
     parts = [_HEAD, _summary(folder)]
     for title, papers in (("Papers 1 and 2", (1, 2)), ("Paper 5", (5,))):
         parts.append(f"\n## {title}\n")
@@ -120,30 +123,30 @@ def _picture(entry: Entry, number: int) -> str:
 
 
 def _summary(folder: Path) -> str:
-    """What was found of all claims, in one table."""
+    """Returns a table that counts the verdicts of each entry's claims."""
     lines = [
-        "| experiment | claims found | contradicted | no clear difference | not run, or with too few seeds |",
+        "| experiment | claims confirmed | contradicted | no clear difference | not run, or too few seeds |",
         "|---|---|---|---|---|",
     ]
     for entry in entries():
-        found = [v.found for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
-        if found:
-            known = [str(found.count(kind) or "") for kind in (claims.SAME, claims.OTHER, claims.UNCLEAR)]
-            left = str(found.count(claims.OPEN) + found.count(claims.FEW) or "")
+        verdicts = [v.found for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
+        if verdicts:
+            known = [str(verdicts.count(kind) or "") for kind in (claims.SAME, claims.OTHER, claims.UNCLEAR)]
+            left = str(verdicts.count(claims.OPEN) + verdicts.count(claims.FEW) or "")
             counts = " | ".join([*known, left])
             lines.append(f"| [{entry.name}](#{entry.name}) | {counts} |")
     return "\n".join(lines) + "\n"
 
 
 def _part(entry: Entry, rows: Rows) -> str:
-    """One entry: what it is, its table, its claims, its plots."""
+    """Returns the section of one entry: description, table, claims, plots."""
     papers = "papers 1 and 2" if entry.paper <= 2 and "/" in entry.where else f"paper {entry.paper}"
     parts = [
         f'<a id="{entry.name}"></a>\n### {entry.title}\n',
         f"`{entry.name}`, {papers}, {entry.where}. {entry.about}\n",
     ]
     if not rows:
-        parts.append(f"**Not run.** In full it takes {entry.takes}.\n")
+        parts.append(f"**Not run.** A full run takes {entry.takes}.\n")
     if rows:
         parts.append(markdown(comparison(entry, rows, all_rows=True)) + "\n")
         parts.append(_provenance(entry, rows) + "\n")
@@ -168,7 +171,7 @@ def _provenance(entry: Entry, rows: Rows) -> str:
     many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     took = f", in {seconds:.0f} s" if seconds < 120 else f", in {seconds / 60:.0f} minutes"
     left = len(entry.rows) - len(rows)
-    rest = f"; {left} of {len(entry.rows)} rows not run (all take {entry.takes})" if left else ""
+    rest = f"; {left} of {len(entry.rows)} rows not run (all rows take {entry.takes})" if left else ""
     plural = "" if many == "1" else "s"
     lent = Counter(row["from"][0] for row in rows.values() if "from" in row)
     also = "".join(f" Runs shared with {name}: {n}." for name, n in lent.items())
@@ -177,7 +180,7 @@ def _provenance(entry: Entry, rows: Rows) -> str:
 
 
 def _claims(verdicts: Sequence[claims.Verdict]) -> str:
-    lines = ["| what the paper says | found | means | |", "|---|---|---|---|"]
+    lines = ["| claim of the paper | confirmed | means | reason |", "|---|---|---|---|"]
     for v in verdicts:
         why = v.claim.why if v.found in (claims.OTHER, claims.UNCLEAR) else ""
         says = f"{v.claim.says} (ours)" if v.claim.ours else v.claim.says
@@ -186,13 +189,13 @@ def _claims(verdicts: Sequence[claims.Verdict]) -> str:
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown; a bar within a cell would end it."""
+    """Returns a Markdown table; bars within cells are escaped."""
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
 def drawn(plot: Plot, entry: Entry, rows: Rows) -> dict[str, Any]:
-    """The lines of a plot by name: curves that rows left, or a metric over a setting."""
+    """Returns the lines of a plot by name: the rows' curves, or a metric over a setting."""
     lines: dict[str, Any] = {}
     if plot.curve:
         for label in plot.rows or [row.label for row in entry.rows]:
@@ -202,8 +205,8 @@ def drawn(plot: Plot, entry: Entry, rows: Rows) -> dict[str, Any]:
                     lines[label if name == plot.curve else f"{label}: {name}"] = _average(kept)
         return lines
     for row in entry.rows:
-        found = rows.get(row.label, {}).get("values", {}).get(plot.metric, [])
-        if (value := mean(found)) is not None:
+        values = rows.get(row.label, {}).get("values", {}).get(plot.metric, [])
+        if (value := mean(values)) is not None:
             x, y = lines.setdefault(str(row.settings.get(plot.by, "")), ([], []))
             x.append(row.settings[plot.over])
             y.append(value)
@@ -211,24 +214,24 @@ def drawn(plot: Plot, entry: Entry, rows: Rows) -> dict[str, Any]:
 
 
 def draw(plot: Plot, entry: Entry, rows: Rows) -> str:
-    """A plot as SVG; "" where nothing of it was measured."""
+    """Returns a plot as SVG; "" if none of its rows was measured."""
     from tacit.runs import plots
 
     lines = drawn(plot, entry, rows)
     if not lines:
         return ""
-    levels = {name: y[0] for name, (x, y) in lines.items() if list(x) == [0]}  # it has no rounds: an n-gram
+    levels = {name: y[0] for name, (x, y) in lines.items() if list(x) == [0]}  # n-grams have no rounds
     moving = {name: line for name, line in lines.items() if name not in levels}
     return plots.curves(moving, plot.ylabel, levels, plot.log, plot.xlabel, plot.percent)
 
 
 def _average(curves: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
-    """The mean of the seeds' curves as far as all of them go; between points they are straight lines.
+    """Returns the mean of the seeds' curves, interpolated linearly, up to the end of the shortest.
 
     >>> _average([{"x": [0, 2, 4], "y": [0.0, 2.0, 8.0]}, {"x": [0, 1, 3], "y": [1.0, 3.0, 3.0]}])
     ([0, 1, 2, 3], [0.5, 2.0, 2.5, 4.0])
     """
-    some = [c for c in curves if c and len(c["x"])]
-    last = min(max(c["x"]) for c in some)
-    x = sorted({at for c in some for at in c["x"] if at <= last})
-    return x, np.mean([np.interp(x, c["x"], c["y"]) for c in some], axis=0).tolist()
+    nonempty = [c for c in curves if c and len(c["x"])]
+    last = min(max(c["x"]) for c in nonempty)
+    x = sorted({at for c in nonempty for at in c["x"] if at <= last})
+    return x, np.mean([np.interp(x, c["x"], c["y"]) for c in nonempty], axis=0).tolist()

@@ -1,9 +1,9 @@
-"""Carry out an entry: every row with every seed, one after another, each kept as soon as it is done.
+"""Measures an entry: every row with every seed, each saved as soon as it is done.
 
-A killed sweep goes on where it was: what is done lies in `.parts`, named by the hash of its settings and its
-seed, so a row that was changed in the meantime is measured again and the others are not. Rows that stand in the
-results file with their present settings are not measured again either, nor runs that another entry has made
-already (no noise at all is a row of the table before), unless that is asked for.
+A killed sweep resumes: finished parts are in `.parts`, named by the hash of their settings and the seed, so only rows
+whose settings have changed are measured again. Two more kinds of rows are skipped unless `again` is set: rows in the
+results file with their current settings, and rows whose run another entry has measured already (the row without noise
+of `noise` is a row of `table-2`, for example).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 class Place(NamedTuple):
-    """Where a row is measured: the data directory, a folder of its own, and whom to tell how it goes."""
+    """Where a row is measured: the data directory, the folder for its files, and a callback for progress."""
 
     data: Path | None
     folder: Path
@@ -44,13 +44,13 @@ def _module(kind: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name:  # the kind is there, and something that it needs is not
+        if error.name != name:  # the kind exists, but one of its imports is missing
             raise
-        raise TacitError(f"no kind of experiment '{kind}'; see tacit.experiments.kinds") from None
+        raise TacitError(f"unknown kind of experiment '{kind}'; see tacit.experiments.kinds") from None
 
 
 def measure_of(kind: str) -> Measure:
-    """The function that measures a row: `measure` of the module of that name."""
+    """Returns the function that measures a row of this kind: `measure` of its module."""
     return _module(kind).measure
 
 
@@ -64,22 +64,24 @@ def run(
     again: bool = False,
     minutes: float = math.inf,
 ) -> dict[str, Any]:
-    """Measure what is missing of an entry and leave `out`/NAME.json; returns what it holds.
+    """Measures the missing rows of an entry, writes `out`/NAME.json and returns its content.
 
-    After so many minutes no further row or seed is begun, and the rows that are complete are written.
+    After `minutes` no further row or seed is begun, and the complete rows are written.
     """
     numbers = list(range(entry.seeds if seeds is None else seeds))
     known = {} if again else measured(entry, out)
-    own = {label for label, row in known.items() if "from" not in row and len(row["seeds"]) >= len(numbers)}
-    rows = [row for row in chosen(entry, only) if row.label not in own]
+    complete = {
+        label for label, row in known.items() if "from" not in row and len(row["seeds"]) >= len(numbers)
+    }
+    rows = [row for row in chosen(entry, only) if row.label not in complete]
     taken = [] if again else borrowed(entry, rows, numbers, out)
     there = {row["label"] for row in taken}
     parts = _parts(out) / entry.name
     todo = [row for row in rows if row.label not in there]
     _check(entry, todo)
-    found = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
-    result = write(entry, [*taken, *found], out / f"{entry.name}.json")
-    done = there | {row["label"] for row in found}
+    finished = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
+    result = write(entry, [*taken, *finished], out / f"{entry.name}.json")
+    done = there | {row["label"] for row in finished}
     for row in rows:
         if row.label in done:
             for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
@@ -90,7 +92,7 @@ def run(
 
 
 def _check(entry: Entry, rows: Sequence[Row]) -> None:
-    """Refuse what is wrong with any row before the first one is measured, where the kind (`check`) can tell."""
+    """Checks the settings of all rows before the first one is measured, if the kind has a `check` function."""
     check = getattr(_module(entry.kind), "check", lambda settings: None)
     for row in rows:
         try:
@@ -100,28 +102,27 @@ def _check(entry: Entry, rows: Sequence[Row]) -> None:
 
 
 def borrowed(entry: Entry, rows: Sequence[Row], seeds: Sequence[int], folder: Path) -> list[dict[str, Any]]:
-    """Those of the rows that another entry has measured with these seeds, where their kind (`borrow`) knows a run for
-    the same."""
+    """Returns the rows whose runs another entry has measured with these seeds, if the kind has a `borrow` function."""
     borrow = getattr(_module(entry.kind), "borrow", None)
     if borrow is None or not rows:
         return []
     others = [other for other in entries() if other.kind == entry.kind and other.name != entry.name]
     lenders = [
-        ([other.name, label], found)
+        ([other.name, label], lent)
         for other in others
-        for label, found in measured(other, folder).items()
-        if "from" not in found and found["seeds"] == list(seeds)
+        for label, lent in measured(other, folder).items()
+        if "from" not in lent and lent["seeds"] == list(seeds)
     ]
     taken = []
     for row in rows:
-        for source, found in lenders:
-            if values := borrow(row.settings, found):
-                own = {
+        for source, lent in lenders:
+            if values := borrow(row.settings, lent):
+                changed = {
                     "label": row.label,
                     "configuration": row.hash(entry.kind),
                     "settings": dict(row.settings),
                 }
-                taken.append({**found, **own, "values": values, "from": source})
+                taken.append({**lent, **changed, "values": values, "from": source})
                 break
     return taken
 
@@ -151,25 +152,25 @@ def run_quickly(
     seeds: int | None = None,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """The scaled-down entry. Leaves `out`/NAME.quick.json where `out` is given, never a full result."""
+    """Measures the scaled-down entry. With `out`, writes `out`/NAME.quick.json, never NAME.json."""
     small = entry.quickly()
     with tempfile.TemporaryDirectory(prefix="tacit-quick-") as folder:
         here = Path(folder)
-        found = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", progress)
-        return write(small, found, (out or here) / f"{entry.name}.quick.json")
+        finished = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", progress)
+        return write(small, finished, (out or here) / f"{entry.name}.quick.json")
 
 
 def chosen(entry: Entry, only: str) -> Sequence[Row]:
-    """The rows whose label has `only` in it."""
+    """Returns the rows whose label contains `only`."""
     rows = [row for row in entry.rows if only.lower() in row.label.lower()]
     if not rows:
         labels = "; ".join(row.label for row in entry.rows)
-        raise TacitError(f"no row of '{entry.name}' has '{only}' in its label; they are: {labels}")
+        raise TacitError(f"no row of '{entry.name}' has '{only}' in its label; the labels are: {labels}")
     return rows
 
 
 def _parts(out: Path) -> Path:
-    """The folder of unfinished sweeps, which git leaves alone."""
+    """Returns the folder of unfinished sweeps, which git ignores."""
     parts = out / ".parts"
     try:
         parts.mkdir(parents=True, exist_ok=True)
@@ -189,23 +190,23 @@ def _cells(
     progress: Progress,
     deadline: float = math.inf,
 ) -> list[dict[str, Any]]:
-    """The rows that could be completed."""
+    """Measures rows until the deadline; returns the complete ones."""
     measure, done, every = measure_of(entry.kind), 0, max(1, len(rows) * len(seeds))
-    found: list[dict[str, Any]] = []
+    finished: list[dict[str, Any]] = []
     for row in rows:
         cells = []
         for seed in seeds:
             folder = parts / f"{row.hash(entry.kind)}-{seed}"
             if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
-                return found
+                return finished
             words = f"{entry.name}: {row.label}, seed {seed}"
             progress(words, done / every)
             place = _place(data, folder, progress, done / every, words)
             cells.append(_cell(row, seed, measure, place))
             done += 1
-        found.append(row_of(row, entry.kind, seeds, cells))
+        finished.append(row_of(row, entry.kind, seeds, cells))
     progress("done", 1.0)
-    return found
+    return finished
 
 
 def _place(data: Path | None, folder: Path, progress: Progress, done: float, words: str) -> Place:
@@ -213,7 +214,7 @@ def _place(data: Path | None, folder: Path, progress: Progress, done: float, wor
 
 
 def _cell(row: Row, seed: int, measure: Measure, place: Place) -> dict[str, Any]:
-    """One row with one seed: read, if it was done before; else measured, and kept."""
+    """Returns one row with one seed: reads it if it was measured before, else measures and saves it."""
     kept = place.folder.with_suffix(".json")
     if kept.is_file():
         return json.loads(kept.read_text("utf-8"))
@@ -222,7 +223,7 @@ def _cell(row: Row, seed: int, measure: Measure, place: Place) -> dict[str, Any]
     except OSError as error:
         raise cannot_write(place.folder, error) from None
     started = time.perf_counter()
-    found = cell(measure(row.settings, seed, place), time.perf_counter() - started)
-    write_atomic(kept, to_json(found) + "\n")
+    record = cell(measure(row.settings, seed, place), time.perf_counter() - started)
+    write_atomic(kept, to_json(record) + "\n")
     shutil.rmtree(place.folder, ignore_errors=True)
-    return found
+    return record

@@ -1,10 +1,13 @@
-"""Made sets of labelled points on devices that differ: synthetic(α, β), and MNIST by label.
+"""Heterogeneous datasets of labelled points: synthetic(α, β), and MNIST split by label.
 
-synthetic(α, β) is the generator of Li et al. (2020, FedProx), which paper 5's section 5 uses. Device k labels its
-points by a linear rule of its own, y = argmax(x W_k + b_k), with entries of W_k and b_k ~ N(u_k, 1), u_k ~ N(0, α);
-its points are x ~ N(v_k, Σ), entries of v_k ~ N(B_k, 1), B_k ~ N(0, β), Σ = diag(j^−1.2); its size is
-⌊LogNormal(4, 2)⌋ + 50. So α = β = 0 does not make devices alike: W_k, b_k and v_k are still their own. Devices are
-alike only where `iid` gives them one W, one b and v = 0.
+synthetic(α, β) is the generator of Li et al. (2020, FedProx), which paper 5's section 5 uses:
+- Device k labels its points by its own linear rule, y = argmax(x W_k + b_k), with entries of W_k and b_k ~ N(u_k, 1),
+  u_k ~ N(0, α).
+- Its points are x ~ N(v_k, Σ), with entries of v_k ~ N(B_k, 1), B_k ~ N(0, β), Σ = diag(j^−1.2).
+- Its size is ⌊LogNormal(4, 2)⌋ + 50.
+
+So α = β = 0 does not make devices IID: W_k, b_k and v_k still differ. Devices are IID only with `iid`, which gives them
+one W, one b and v = 0.
 """
 
 from __future__ import annotations
@@ -27,21 +30,21 @@ _SYNTHETIC, _POWER, _SHARDS = (
 
 
 class Devices(NamedTuple):
-    """Points, and which device holds which."""
+    """Labelled points and their partition over devices."""
 
     points: Points
     held: Partition
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many points each device holds, [devices]."""
+        """Returns the number of points of each device, [devices]."""
         return np.diff(self.held.offsets)
 
 
 def synthetic(
     alpha: float, beta: float, devices: int, seed: int, iid: bool = False, most: int = 0
 ) -> Devices:
-    """The devices of synthetic(α, β); `most` > 0 caps a device's points.
+    """Generates synthetic(α, β); `most` > 0 caps the points of a device.
 
     >>> made = synthetic(1, 1, devices=5, seed=0)
     >>> made.points.x.shape[1], len(made.sizes), bool((made.sizes >= 50).all())
@@ -68,14 +71,15 @@ def synthetic(
 
 
 def balanced_digits(points: Points, devices: int, seed: int) -> Devices:
-    """Two digits a device, all devices of one size (Li et al. 2020, ICLR; paper 5 calls it IID, which it is not)."""
+    """Gives each device two digits, all devices the same size (Li et al. 2020, ICLR; not IID, as paper 5 calls it)."""
     return Devices(points, shards(points.y, devices, 2, rng=generator(seed, _SHARDS)))
 
 
 def unbalanced_digits(points: Points, devices: int, seed: int) -> Devices:
-    """Two digits a device, sizes by LogNormal(0, 2): device k holds digits k and k + 1 (mod 10).
+    """Gives each device two digits, with sizes by LogNormal(0, 2): device k holds digits k and k + 1 (mod 10).
 
-    Five images of each of its digits, then a share of what is left of the digit, by the draw.
+    A device gets five images of each of its digits, and a share of the digit's remaining images in proportion to its
+    draw.
     """
     draw = generator(seed, _POWER)
     digits = np.stack([np.arange(devices) % 10, (np.arange(devices) + 1) % 10], axis=1)  # [devices, 2]

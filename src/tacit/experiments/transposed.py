@@ -1,12 +1,13 @@
-"""The score that papers 1 and 2 print as perplexity: batches of sentences transposed and cut short.
+"""The transposed score: what papers 1 and 2 print as perplexity.
 
-The authors' program laid a batch of sentences out by position instead of by sentence and cut it at the shortest
-one: row t holds the t-th words of all sentences of the batch, and the model reads along the row. So it is asked for
-word t of sentence b + 1 when it has read word t of sentences 1 to b, on as many positions as the shortest sentence
-has, and the first row is start symbols only, which are no question at all. The same layout was trained on, in
-batches of 10; the score was taken in batches of 128 sentences drawn at random, whose shortest is shorter still, so
-that on PTB a quarter of the questions are no question. It is kept here under its own name so that published numbers
-can be understood; it measures no language model.
+The authors' program arranged a batch of sentences by position instead of by sentence, and truncated it to the shortest
+sentence. Row t holds the t-th words of all sentences of the batch, and the model reads along the row. So it predicts
+word t of sentence b + 1 from word t of sentences 1 to b, for as many positions as the shortest sentence has. The first
+row consists of start symbols only, so its targets are trivial.
+
+The authors trained on this layout in batches of 10. They scored it in batches of 128 random sentences, whose shortest
+is shorter still: on PTB a quarter of the targets are trivial. Tacit keeps the score under its own name to explain the
+published numbers; it is not the perplexity of a language model.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from tacit.models import LanguageModel
 from tacit.models.base import Params
 from tacit.text.packed import Packed, Rows, bucket
 
-_TOGETHER = 64  # rows that are scored at once
+_TOGETHER = 64  # rows that are scored in one call
 
 
 def transpose(text: Packed, sentences: np.ndarray, rows: int = 0) -> Rows:
-    """Batches of sentences by position, [..., rows, batch − 1].
+    """Arranges batches of sentences by position, [..., rows, batch − 1].
 
-    sentences [..., batch] are sentence numbers, absent ones (−1) last. Row t predicts the t-th word of each next
-    sentence from those before it; there are as many rows as the shortest sentence of the batch has words, its
-    start and end counted. `rows` of 0 is chosen: the most any batch has, rounded up.
+    sentences [..., batch] are sentence numbers, padding (−1) last. Row t predicts the t-th word of each sentence from
+    the t-th words of the sentences before it. A batch has as many rows as its shortest sentence has words, including
+    start and end. With `rows` = 0 the number of rows is the most that any batch has, rounded up.
 
     >>> from tacit.text.packed import pack
     >>> text = pack([[np.array([0, 5, 6, 1]), np.array([0, 7, 1]), np.array([0, 8, 9, 4, 1])]], ["a"])
@@ -49,7 +50,7 @@ def transpose(text: Packed, sentences: np.ndarray, rows: int = 0) -> Rows:
 
 
 def batches(text: Packed, batch: int, seed: int | None = None) -> np.ndarray:
-    """All sentences, so many to a batch, [batches, batch], in their order or shuffled; −1 fills the last batch."""
+    """Returns sentence numbers [batches, batch], in order or, with a seed, shuffled; −1 pads the last batch."""
     count = len(text.offsets) - 1
     numbers = np.full(-(-count // batch) * batch, -1, np.int64)
     numbers[:count] = np.arange(count) if seed is None else np.random.default_rng(seed).permutation(count)
@@ -57,7 +58,7 @@ def batches(text: Packed, batch: int, seed: int | None = None) -> np.ndarray:
 
 
 def scorer(model: LanguageModel) -> Callable[[Params, Rows], tuple[float, int]]:
-    """A function that scores rows as they are: Σ −log p of their targets, and how many there are."""
+    """Returns a function that scores rows: Σ −log p of their targets, and the number of targets."""
 
     @jax.jit
     def sums(params: Params, inputs: Array, targets: Array) -> Array:
@@ -71,14 +72,15 @@ def scorer(model: LanguageModel) -> Callable[[Params, Rows], tuple[float, int]]:
     def score(params: Params, rows: Rows) -> tuple[float, int]:
         time = rows.inputs.shape[-1]
         inputs, targets = rows.inputs.reshape(-1, time), rows.targets.reshape(-1, time)
-        some = (targets >= 0).any(1)
+        nonempty = (targets >= 0).any(1)
         count = int((targets >= 0).sum())
-        chunks = bucket(-(-int(some.sum()) // _TOGETHER))
+        chunks = bucket(-(-int(nonempty.sum()) // _TOGETHER))
         full = (
             np.zeros((chunks * _TOGETHER, time), np.int32),
             np.full((chunks * _TOGETHER, time), -1, np.int32),
         )
-        full[0][: some.sum()], full[1][: some.sum()] = inputs[some], targets[some]
+        used = nonempty.sum()
+        full[0][:used], full[1][:used] = inputs[nonempty], targets[nonempty]
         first = jax.local_devices()[0]
         put = jax.device_put((params, *(a.reshape(chunks, _TOGETHER, time) for a in full)), first)
         return float(np.asarray(sums(*put), np.float64).sum()), count
@@ -89,7 +91,7 @@ def scorer(model: LanguageModel) -> Callable[[Params, Rows], tuple[float, int]]:
 def transposed_score(
     model: LanguageModel, params: Params, text: Packed, batch: int, seed: int | None = None
 ) -> float:
-    """What the authors' program would print as perplexity for this model on this text, in batches of that size."""
+    """Returns what the authors' program would print as perplexity, for batches of this size."""
     loss, count = scorer(model)(params, transpose(text, batches(text, batch, seed)))
     with np.errstate(over="ignore"):
         return float(np.exp(loss / max(1, count)))

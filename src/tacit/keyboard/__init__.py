@@ -1,1 +1,1 @@
-"""Suggestions from any model, and what was meant by noisy taps and by a glide over the keys."""
+"""The keyboard: suggestions from any model, and decoding of noisy taps and glides into words."""

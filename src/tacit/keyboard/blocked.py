@@ -1,8 +1,9 @@
-"""Words that are never suggested: `--block words.txt`, one word a line.
+"""Block list of words that are never suggested: `--block words.txt`, one word a line.
 
-A word is blocked in every case (Damn, DAMN) and whatever apostrophe it is written with, wherever a suggestion comes
-from: next words, completions, corrections, glides. Other forms of a word (its plural) are words of their own. What a
-person typed letter by letter is not a suggestion and stays.
+- A word is blocked in every case (Damn, DAMN) and with either apostrophe.
+- It is blocked in every kind of suggestion: next words, completions, corrections, glides.
+- Other forms of a word, such as its plural, are separate words.
+- Text that a person types letter by letter is not a suggestion and stays.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tacit.text.word_list import words_of
 
 
 def fold(word: str) -> str:
-    """What all ways to write a word have in common.
+    """Returns the form that all spellings of a word share: case and apostrophes are normalised.
 
     >>> fold("DON’T") == fold("don't"), fold("Straße") == fold("STRASSE")
     (True, True)
@@ -24,10 +25,10 @@ def fold(word: str) -> str:
 
 
 def of_words(words: Iterable[str]) -> frozenset[str]:
-    """The block list of these words."""
+    """Returns the block list of these words."""
     return frozenset(map(fold, words))
 
 
 def read(path: Path) -> frozenset[str]:
-    """A block list from a file; empty lines and lines that begin with # are skipped."""
+    """Reads a block list from a file; empty lines and lines that begin with # are skipped."""
     return of_words(words_of(path, "block list", lambda word: word.startswith("#")))

@@ -1,9 +1,11 @@
-"""Capitals of what is suggested: the start of a sentence, the model's own, and the shift key.
+"""Capitals of suggested words: from the model, the start of a sentence, and the shift key.
 
-A model that knows capitals says how a word is written. One that does not writes all words small but for the English
-I and its short forms (I'm, I'll). At the start of a sentence the first letter gets its capital: at the first word of a
-message, not counting marks, and after a full stop, question mark or exclamation mark. Where a person has typed
-letters, these decide instead: Th gives The, TH gives THE, th gives the or, if the model says so, a name.
+- A cased model gives each word its capitals. With an uncased model all words are lower case, except the English I and
+  its short forms (I'm, I'll).
+- The first word of a sentence is capitalised: the first word of a message, after any punctuation, and the word after
+  a full stop, question mark or exclamation mark.
+- Letters that a person has typed take precedence: Th gives The, TH gives THE, and th gives the, or a name if the model
+  writes it with a capital.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from collections.abc import Sequence
 
 from tacit.ngram.casing import capitalise, kinds, starting
 
-_LOOK_BACK = 64  # tokens; a sentence that begins with more marks than this begins with none
+_LOOK_BACK = (
+    64  # tokens of the context that are read; a sentence never begins with more punctuation than this
+)
 
 
 def starts_sentence(context: Sequence[str]) -> bool:
-    """Whether the next word starts a sentence.
+    """Returns whether the next word starts a sentence.
 
     >>> starts_sentence([]), starts_sentence(["yes", "!"]), starts_sentence(["well", ","])
     (True, True, False)
@@ -27,7 +31,7 @@ def starts_sentence(context: Sequence[str]) -> bool:
 
 
 def written(word: str, cased: bool, start: bool, typed: str | None = None) -> str:
-    """A word with its capitals, given what was typed of it (None or nothing: nothing was).
+    """Returns a word with its capitals; `typed` is the part of it that the person typed, if any.
 
     >>> written("the", False, True), written("i'm", False, False), written("the", True, True, "th")
     ('The', "I'm", 'the')

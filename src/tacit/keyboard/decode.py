@@ -1,15 +1,16 @@
-"""Noisy input and a language model together: the word that was most likely meant.
+"""Decodes noisy input with a language model: finds the word that was most likely meant.
 
     score(w) = −cost(input | w) + λ log p(w | context)
 
-over the words that taps.py or glide.py find near the input; the best score wins. For taps there is also what was
-typed letter by letter, the literal, which need be no word: names must not be destroyed. A tap is clear if the key that
-it hit costs at most `clear`. The rule:
+Candidates are the words that taps.py or glide.py find near the input; the best score wins. Taps have one more
+candidate, the literal: the letters as they were typed, in the vocabulary or not, so that names are not corrected away.
+A tap is clear if the key that it hit costs at most `clear`. The rule for the literal:
 
-1. The literal is a known word and every tap is clear: it stays, whatever the context says.
-2. It is no known word: it competes with the score −(unknown + letter · clear taps + unclear · other taps), less what
-   its taps cost above the least. If every tap is clear, only a word that is a small slip away and likely here beats it.
-3. It is a known word, not typed clearly: it is a word like the others.
+1. The literal is a known word and every tap is clear: it stays, whatever the context.
+2. The literal is not a known word: its score is −(unknown + letter · clear taps + unclear · other taps), minus the
+   cost of its taps above `insertion`. If every tap is clear, only a word that is a small slip away and likely in this
+   context beats it.
+3. The literal is a known word with an unclear tap: it is treated like every other word.
 """
 
 from __future__ import annotations
@@ -23,35 +24,35 @@ from tacit.base.arrays import Floats, Ints
 from tacit.keyboard import glide, taps
 from tacit.keyboard.lexicon import Lexicon
 from tacit.keyboard.parameters import Parameters
-from tacit.keyboard.taps import Found
+from tacit.keyboard.taps import Matches
 
 Chances = Callable[[Ints], Floats]  # ids of words to log p(w | context)
 
 
 class Ranked(NamedTuple):
-    """Words by falling score, ties by their order in the lexicon."""
+    """Words by descending score; ties keep their order in the lexicon."""
 
-    words: Ints  # places in the lexicon
+    words: Ints  # positions in the lexicon
     scores: Floats
     costs: Floats
     log_p: Floats
 
 
 class Tapped(NamedTuple):
-    """What taps may have meant."""
+    """The words that taps may have meant, and the literal."""
 
     ranked: Ranked
-    literal: str  # the keys that were hit, or what was typed
-    known: bool  # the lexicon has it
-    clear: bool  # every tap
-    score: float  # of the literal as a word that is not known
+    literal: str  # the keys that were hit, or the text that was shown
+    known: bool  # whether the lexicon contains the literal
+    clear: bool  # whether every tap is clear
+    score: float  # of the literal, if it is not a known word
 
 
-def rank(lexicon: Lexicon, found: Found, chances: Chances, language: float) -> Ranked:
-    """The words that were found, by score; those without any probability are left out."""
-    log_p = chances(lexicon.ids[found.words]) if len(found.words) else np.zeros(0)
-    some = log_p > -np.inf
-    words, costs, log_p = found.words[some], found.costs[some], log_p[some]
+def rank(lexicon: Lexicon, matches: Matches, chances: Chances, language: float) -> Ranked:
+    """Ranks matching words by score; words with probability 0 are left out."""
+    log_p = chances(lexicon.ids[matches.words]) if len(matches.words) else np.zeros(0)
+    possible = log_p > -np.inf
+    words, costs, log_p = matches.words[possible], matches.costs[possible], log_p[possible]
     scores = -costs + language * log_p
     by = np.argsort(-scores, kind="stable")
     return Ranked(words[by], scores[by], costs[by], log_p[by])
@@ -60,12 +61,12 @@ def rank(lexicon: Lexicon, found: Found, chances: Chances, language: float) -> R
 def tapped(
     lexicon: Lexicon, points: Floats, chances: Chances, settings: Parameters, typed: str | None = None
 ) -> Tapped:
-    """Words that taps may have meant, and what becomes of the literal. `typed`: spelling that was shown."""
+    """Decodes taps into ranked words and the literal; `typed` is the spelling that was shown, if any."""
     rules = settings.taps
     ranked = rank(lexicon, taps.search(lexicon, points, rules), chances, rules.language)
     costs = taps.tap_costs(points, lexicon.layout, rules)
-    own = costs.argmin(axis=1) if len(points) else np.zeros(0, np.int64)
-    hit = "".join(lexicon.layout.letters[i] for i in own.tolist())
+    nearest = costs.argmin(axis=1) if len(points) else np.zeros(0, np.int64)
+    hit = "".join(lexicon.layout.letters[i] for i in nearest.tolist())
     least = costs.min(axis=1) if len(points) else np.zeros(0)
     blurred = int((least > rules.clear).sum())
     literal = hit if typed is None else typed
@@ -79,5 +80,5 @@ def tapped(
 def glided(
     lexicon: Lexicon, every: glide.Paths, trail: Floats, chances: Chances, settings: Parameters
 ) -> Ranked:
-    """Words that a glide may have meant."""
+    """Decodes a glide into ranked words."""
     return rank(lexicon, glide.search(every, trail, settings.glide), chances, settings.glide.language)

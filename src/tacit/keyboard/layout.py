@@ -1,12 +1,12 @@
-"""Where the keys are: QWERTY as on a phone, in units of a key's width.
+"""Key positions of a QWERTY phone keyboard, in units of a key's width.
 
-Ten letters in the first row; the second starts half a key, the third one and a half keys further in. The apostrophe
-is in the last row, right of the space bar. x runs to the right and y down, (0, 0) being the upper left corner of the
-keyboard; a key is 1 wide and 1.5 high, about the shape of keys on phones. A page that draws keys of another shape
-scales what it measures to these units before it asks for a word.
+The first row has ten letters; the second starts half a key further in, the third one and a half keys. The apostrophe
+is in the last row, right of the space bar. x runs to the right and y down, and (0, 0) is the upper left corner of the
+keyboard. A key is 1 wide and 1.5 high, about the shape of keys on phones. A page that draws keys of another shape
+scales its coordinates to these units before it asks for a word.
 
-A word is typed by the keys of its letters, in lower case and without accents. A word with anything else in it, such
-as 7:30 or an emoji, cannot be typed with these keys and is never what taps or a glide meant.
+A word is typed with the keys of its letters, in lower case and without accents. A word with any other character, such
+as 7:30 or an emoji, cannot be typed with these keys, so taps and glides never decode to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ APOSTROPHE = "'"
 
 
 class Layout(NamedTuple):
-    """Keys by number: `centres[i]` is the middle of the key that types `letters[i]`."""
+    """Keys by number: `centres[i]` is the centre of the key that types `letters[i]`."""
 
     letters: str
     centres: Floats  # [keys, 2]
@@ -47,7 +47,7 @@ QWERTY = _qwerty()
 
 
 def centre(letter: str, layout: Layout = QWERTY) -> tuple[float, float]:
-    """The middle of a letter's key.
+    """Returns the centre of a letter's key.
 
     >>> centre("q"), centre("a"), centre("m")
     ((0.5, 0.75), (1.0, 2.25), (8.0, 3.75))
@@ -57,7 +57,7 @@ def centre(letter: str, layout: Layout = QWERTY) -> tuple[float, float]:
 
 
 def nearest(points: ArrayLike, layout: Layout = QWERTY) -> str:
-    """The letters of the keys whose middles are nearest to these points, the earlier key if two are.
+    """Returns the letters of the keys nearest to these points; of two equally near keys, the earlier one.
 
     >>> nearest([(0.6, 0.9), (8.0, 3.75)])
     'qm'
@@ -69,7 +69,7 @@ def nearest(points: ArrayLike, layout: Layout = QWERTY) -> str:
 
 @lru_cache(maxsize=65_536)
 def spell(word: str, letters: str = QWERTY.letters) -> str:
-    """The keys that type a word; nothing if some letter has no key.
+    """Returns the keys that type a word, or "" if a character has no key.
 
     >>> spell("Don't"), spell("café"), spell("7:30"), spell("😀")
     ("don't", 'cafe', '', '')
@@ -83,7 +83,7 @@ def spell(word: str, letters: str = QWERTY.letters) -> str:
 
 
 def as_json(layout: Layout = QWERTY) -> dict[str, Any]:
-    """The layout for the page: each key's letter and middle, and the size of the whole.
+    """Returns the layout for the web page: each key's letter and centre, and the size of the keyboard.
 
     >>> as_json()["keys"][0], as_json()["width"]
     ({'letter': 'q', 'x': 0.5, 'y': 0.75}, 10.0)

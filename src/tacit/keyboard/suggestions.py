@@ -1,14 +1,14 @@
-"""One interface for suggestions over every model that Tacit makes.
+"""Keyboard suggestions from any model of Tacit, through one interface.
 
     next_words   the likeliest words after a context
-    complete     the likeliest words that begin with what is typed
-    log_probs    how likely given words are
-    correct      what was meant by taps
-    glide        what was meant by a trail over the keys
+    complete     the likeliest words that begin with the typed letters
+    log_probs    log-probabilities of given words
+    correct      decodes taps
+    glide        decodes a glide over the keys
 
-A context is text, or a list of tokens (`tacit.text.tokens.tokenize`). Probabilities are the model's own: blocking a
-word or writing it with a capital changes none, and two forms that become one, The and the at the start of a sentence,
-add up. Words on the block list are never suggested.
+A context is text, or a list of tokens (`tacit.text.tokens.tokenize`). Probabilities are the model's own: neither the
+block list nor capitals change them. If two forms become one, such as The and the at the start of a sentence, their
+probabilities add up. Words on the block list are never suggested.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from tacit.text.vocabulary import SPECIALS, UNK
 
 
 class Candidate(NamedTuple):
-    """A word that may have been meant."""
+    """A word that taps or a glide may have meant."""
 
     word: str
     score: float  # −cost + λ log p
-    p: float  # after the context
-    cost: float  # of the input, if this word was meant
+    p: float  # probability after the context
+    cost: float  # of the input given this word
 
 
 class Correction(NamedTuple):
-    """What was meant by taps. `best` is what should be written: one of `words`, or the literal."""
+    """The result of decoding taps. `best` is the word to write: one of `words`, or the literal."""
 
     best: str
-    literal: str  # what the keys say
+    literal: str  # the letters of the keys that were hit
     known: bool  # the literal is a word of the model
     clear: bool  # every tap was clear
     words: list[Candidate]
@@ -56,100 +56,100 @@ class Correction(NamedTuple):
 
 @dataclass(frozen=True)
 class Suggester:
-    """A model, a layout, and what is never suggested."""
+    """Suggests words from a model for a keyboard layout."""
 
     source: WordSource
     layout: Layout = QWERTY
     parameters: Parameters = DEFAULT
-    capitals: bool = True  # put back; if not, words are as the model has them
+    capitals: bool = True  # capitalise words; if false, words are written as in the model's vocabulary
 
     @cached_property
     def lexicon(self) -> lexicon.Lexicon:
-        """The words that taps and glides can mean; made when first needed."""
+        """The words that taps and glides can decode to; built on first use."""
         words = self.source.words
         ids = [i for i in range(len(SPECIALS), len(words)) if not self.source.hidden(i)]
         return lexicon.build([words[i] for i in ids], ids, self.layout)
 
     @cached_property
     def paths(self) -> glide.Paths:
-        """Their paths over the keys."""
+        """The paths of these words over the keys; built on first use."""
         return glide.paths(self.lexicon, self.parameters.glide)
 
     def next_words(self, context: Context, k: int = 3) -> list[Suggestion]:
-        """The k likeliest words after a context."""
+        """Returns the k likeliest words after a context."""
         return self.complete(context, "", k)
 
     def complete(self, context: Context, prefix: str, k: int = 3) -> list[Suggestion]:
-        """The k likeliest words that begin with what is typed, in any case."""
+        """Returns the k likeliest words that begin with the typed letters, in any case."""
         ask_for(k)
         tokens, source = tokens_of(context), self.source
         prefix = prefix.replace("’", "'")
         state = source.state(tokens)
-        found: list[tuple[int, float]] = []
+        likeliest: list[tuple[int, float]] = []  # id, log p
         for variant in self._variants(prefix):
             first, last = source.starting(variant)
             if first < last:
-                found += source.best(state, 3 * k if source.cased else k, first, last)
-        found.sort(key=lambda at: (-at[1], at[0]))
+                likeliest += source.best(state, 3 * k if source.cased else k, first, last)
+        likeliest.sort(key=lambda at: (-at[1], at[0]))
         start = self.capitals and starts_sentence(tokens)
         merged: dict[str, float] = {}
-        for i, log_p in found:
+        for i, log_p in likeliest:
             word = self._written(source.word(i), start, prefix)
             merged[word] = merged.get(word, 0.0) + exp(log_p)
-        ranked = sorted(merged.items(), key=lambda at: -at[1])  # stable: equals stay as they were
+        ranked = sorted(merged.items(), key=lambda at: -at[1])  # stable: ties keep their order
         return [Suggestion(word, p) for word, p in ranked[:k]]
 
     def log_probs(self, context: Context, words: Iterable[str]) -> Floats:
-        """Natural log p of each word after a context, −inf for one that the model does not know."""
+        """Returns the natural log p of each word after a context; −inf for a word outside the vocabulary."""
         ids = [self._id(word) for word in words]
         state = self.source.state(tokens_of(context))
-        found = self.source.log_probs(state, np.array(ids, np.int64)) if ids else np.zeros(0)
-        return np.where(np.array(ids) > UNK, found, -np.inf) if ids else found
+        log_p = self.source.log_probs(state, np.array(ids, np.int64)) if ids else np.zeros(0)
+        return np.where(np.array(ids) > UNK, log_p, -np.inf) if ids else log_p
 
     def correct(self, context: Context, taps: ArrayLike, k: int = 3, typed: str | None = None) -> Correction:
-        """What was meant by taps [(x, y), …] in key widths.
+        """Decodes taps [(x, y), …] in key widths.
 
-        `typed` is the word as the person saw it, with its capitals; without, the keys nearest to the taps.
+        `typed` is the word as the person saw it, with its capitals; by default the keys nearest to the taps.
         """
         ask_for(k)
         tokens, at = tokens_of(context), points(taps)
         shown = None if typed is None else typed.replace("’", "'")
         spelling = None if shown is None else (spell(shown, self.layout.letters) or shown)
-        found = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling)
+        decoded = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling)
         start = self.capitals and starts_sentence(tokens)
-        literal = found.literal if shown is None else shown
+        literal = decoded.literal if shown is None else shown
         if shown is None and start:
             literal = capitalise(literal)
-        every = self._candidates(found.ranked, start, shown)
-        if found.clear and self._is_hidden(literal):
-            best = literal  # it is never suggested, but it was typed
-        elif found.known and found.clear:
-            same = (c.word for c in every if spell(c.word, self.layout.letters) == found.literal)
+        every = self._candidates(decoded.ranked, start, shown)
+        if decoded.clear and self._is_hidden(literal):
+            best = literal  # a blocked word is never suggested, but the person typed it
+        elif decoded.known and decoded.clear:
+            same = (c.word for c in every if spell(c.word, self.layout.letters) == decoded.literal)
             best = next(same, literal)
-        elif every and (found.known or every[0].score > found.score):
+        elif every and (decoded.known or every[0].score > decoded.score):
             best = every[0].word
         else:
             best = literal
-        return Correction(best, literal, found.known, found.clear, every[:k])
+        return Correction(best, literal, decoded.known, decoded.clear, every[:k])
 
     def glide(
         self, context: Context, trail: ArrayLike, k: int = 3, shift: bool | None = None
     ) -> list[Candidate]:
-        """The k words most likely meant by a trail [(x, y) or (x, y, time), …]; best first, perhaps none.
+        """Decodes a trail [(x, y) or (x, y, time), …] into at most k words, best first; the list may be empty.
 
-        `shift`: whether the shift key was on; None leaves it to the start of the sentence.
+        `shift` is whether the shift key was on; None capitalises the start of a sentence.
         """
         ask_for(k)
         tokens, line = tokens_of(context), points(trail, "the trail's points")
-        found = decode.glided(self.lexicon, self.paths, line, self._chances(tokens), self.parameters)
+        ranked = decode.glided(self.lexicon, self.paths, line, self._chances(tokens), self.parameters)
         start = self.capitals and starts_sentence(tokens) if shift is None else shift
-        return self._candidates(found, start, None)[:k]
+        return self._candidates(ranked, start, None)[:k]
 
-    def _candidates(self, found: decode.Ranked, start: bool, typed: str | None) -> list[Candidate]:
-        """Ranked words as they are written, each form once."""
+    def _candidates(self, ranked: decode.Ranked, start: bool, typed: str | None) -> list[Candidate]:
+        """Returns the ranked words with their capitals, each written form once."""
         words = self.source.words
         merged: dict[str, Candidate] = {}
-        rows = zip(*(column.tolist() for column in found), strict=True)
+        rows = zip(*(column.tolist() for column in ranked), strict=True)
         for place, score, cost, log_p in rows:
             word = self._written(words[int(self.lexicon.ids[place])], start, typed)
             if word in merged:
@@ -166,20 +166,20 @@ class Suggester:
         return written(word, self.source.cased, start, typed) if self.capitals else word
 
     def _variants(self, prefix: str) -> list[str]:
-        """The ways in which the model may write a word that begins so."""
+        """Returns the prefix in every case in which the vocabulary may contain it."""
         if not self.source.cased:
             return [prefix.lower()]
         return list(dict.fromkeys([prefix, prefix.lower(), capitalise(prefix.lower()), prefix.upper()]))
 
     def _is_hidden(self, word: str) -> bool:
-        """Whether the model knows a word and never suggests it."""
-        found = (self.source.id(form) for form in (word, word.lower()))
-        return any(i != UNK and self.source.hidden(i) for i in found)
+        """Returns whether a word is in the vocabulary and never suggested."""
+        ids = (self.source.id(form) for form in (word, word.lower()))
+        return any(i != UNK and self.source.hidden(i) for i in ids)
 
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")
-        found = self.source.id(plain)
-        return found if found != UNK else self.source.id(plain.lower())
+        cased = self.source.id(plain)
+        return cased if cased != UNK else self.source.id(plain.lower())
 
 
 def over(
@@ -188,7 +188,7 @@ def over(
     parameters: Parameters = DEFAULT,
     capitals: bool = True,
 ) -> Suggester:
-    """A suggester over a source, such as `tacit.ngram.model.automaton_source(words, model)`.
+    """Returns a suggester over a `WordSource`, such as `tacit.ngram.model.automaton_source(words, model)`.
 
     >>> from tacit.keyboard.layout import centre
     >>> from tacit.ngram import automaton, kneser_ney
@@ -216,8 +216,8 @@ def open(
     parameters: Parameters = DEFAULT,
     capitals: bool = True,
 ) -> Suggester:
-    """A suggester over a run directory, a compact file, an ARPA file or an 8-bit network.
+    """Opens a run directory, a compact file, an ARPA file or an 8-bit network as a suggester.
 
-    With `user`, over the model of that person, which `tacit personalize` left in the run directory.
+    With `user`, opens that person's model, which `tacit personalize` wrote into the run directory.
     """
     return over(open_model(path, user).source, block, parameters, capitals)

@@ -1,24 +1,27 @@
-"""What was meant by taps: words and what it costs to have typed them so.
+"""Tap decoding: finds the words near a sequence of taps, with the cost of each.
 
-A word with letters l_1 … l_n is typed by taps t_1 … t_m in four ways, each with a cost (a negative log-probability):
+Four operations turn the letters l_1 … l_n of a word into taps t_1 … t_m, each with a cost (a negative
+log-probability):
 
-    a tap for a letter      ½ (dx² / σ_x² + dy² / σ_y²),  (dx, dy) from the middle of the letter's key to the tap
+    a tap for a letter      ½ (dx² / σ_x² + dy² / σ_y²),  (dx, dy) from the centre of the letter's key to the tap
     a letter without a tap  omission, or apostrophe for an apostrophe
     a tap without a letter  insertion
     two letters, two taps in the wrong order    transposition, and both taps as above
 
-D(i, j) is the least cost of the first i letters with the first j taps:
+D(i, j) is the lowest cost of the first i letters with the first j taps:
 
     D(i, j) = min  D(i − 1, j) + omission(l_i)
                    D(i − 1, j − 1) + tap(t_j, l_i)
                    D(i, j − 1) + insertion
                    D(i − 2, j − 2) + transposition + tap(t_{j−1}, l_i) + tap(t_j, l_{i−1})
 
-and D(n, m) the cost of the word. A column D(i, ·) depends on the first i letters alone, so words that begin alike share
-it: the search walks the lexicon's trie, level by level. Whatever the word, tap j costs at least low_j = min(insertion,
-its nearest key); with low_j taken off every way of using tap j, costs are never negative, D never falls along a path,
-and a prefix whose least D is above `beam` cannot be the beginning of a word that is not. So the search finds all words
-that cost at most Σ low_j + beam, and no others: a test compares it with brute force.
+D(n, m) is the cost of the word. A column D(i, ·) depends on the first i letters only, so words with a common prefix
+share it, and the search walks the lexicon's trie level by level.
+
+In any word, tap j costs at least low_j = min(insertion, cost of its nearest key). With low_j subtracted wherever tap j
+is used, costs are never negative and D never falls along a path. A prefix whose lowest D is above `beam` then has no
+word below it within `beam`. So the search finds exactly the words that cost at most Σ low_j + beam; a test compares it
+with brute force.
 """
 
 from __future__ import annotations
@@ -35,64 +38,64 @@ from tacit.keyboard.lexicon import Lexicon
 from tacit.keyboard.parameters import DEFAULT, Taps
 from tacit.text.flat import cells
 
-MOST = 48  # taps of a word; more are not looked up
-_FAR = 1e4  # key widths; what is further away is as far
+MOST = 48  # taps of a word; longer input is not decoded
+_FAR = 1e4  # key widths; coordinates are clipped to this
 
 
-class Found(NamedTuple):
-    """Words near the taps: places in the lexicon, ascending, and costs above Σ low."""
+class Matches(NamedTuple):
+    """Words near the input: positions in the lexicon, ascending, and costs (of taps, above Σ low)."""
 
     words: Ints
     costs: Floats
 
 
 def points(taps: ArrayLike, what: str = "taps") -> Floats:
-    """Taps or a trail as [points, 2], times left out; anything else is refused.
+    """Returns taps or a trail as [points, 2] without times; raises a TacitError for anything else.
 
     >>> points([(1, 2, 0.5), (3, 4, 0.6)]).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
     try:
-        found = np.asarray(taps, np.float64)
+        table = np.asarray(taps, np.float64)
     except (ValueError, TypeError):
-        found = np.zeros((1, 0))
-    if found.size == 0 and found.ndim <= 2 and len(found) == 0:
+        table = np.zeros((1, 0))
+    if table.size == 0 and table.ndim <= 2 and len(table) == 0:
         return np.zeros((0, 2))
-    if found.ndim != 2 or found.shape[1] not in (2, 3) or not np.isfinite(found).all():
+    if table.ndim != 2 or table.shape[1] not in (2, 3) or not np.isfinite(table).all():
         raise TacitError(f"{what} are not points; give numbers (x, y) in key widths, one pair for each")
-    return np.clip(found[:, :2], -_FAR, _FAR)
+    return np.clip(table[:, :2], -_FAR, _FAR)
 
 
 def tap_costs(taps: Floats, layout: Layout, settings: Taps = DEFAULT.taps) -> Floats:
-    """What it costs to have meant each key by each tap, [taps, keys]."""
+    """Returns the cost of each tap if each key was meant, [taps, keys]."""
     away = taps[:, None, :] - layout.centres  # [taps, keys, 2]
     return 0.5 * ((away[..., 0] / settings.sigma_x) ** 2 + (away[..., 1] / settings.sigma_y) ** 2)
 
 
-def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Found:
-    """All words that cost at most `beam` more than Σ low.
+def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Matches:
+    """Returns all words that cost at most `beam` more than Σ low.
 
     >>> from tacit.keyboard.layout import centre
     >>> from tacit.keyboard.lexicon import build
     >>> words = build(["cat", "car", "dog"], [3, 4, 5])
-    >>> found = search(words, np.array([centre("c"), centre("a"), (3.9, 0.8)]))
-    >>> [(words.spellings[i], round(cost, 1)) for i, cost in zip(found.words, found.costs.tolist())]
+    >>> near = search(words, np.array([centre("c"), centre("a"), (3.9, 0.8)]))
+    >>> [(words.spellings[i], round(cost, 1)) for i, cost in zip(near.words, near.costs.tolist())]
     [('car', 0.0), ('cat', 0.6)]
     """
     m = len(taps)
     if not 0 < m <= MOST or not len(lexicon):
-        return Found(np.zeros(0, np.int64), np.zeros(0))
+        return Matches(np.zeros(0, np.int64), np.zeros(0))
     tap = tap_costs(taps, lexicon.layout, settings)  # [taps, keys]
     low = np.minimum(tap.min(axis=1), settings.insertion)
     tap, extra = (tap - low[:, None]).T, settings.insertion - low  # [keys, taps], [taps]
-    spent = np.concatenate([[0.0], np.cumsum(extra)])  # [taps + 1] if all of them are extra
+    spent = np.concatenate([[0.0], np.cumsum(extra)])  # [taps + 1] cost if all taps so far are extra
     omit = np.full(len(lexicon.layout.letters), float(settings.omission))
     omit[[c == APOSTROPHE for c in lexicon.layout.letters]] = settings.apostrophe
 
     words, costs = [], []
-    live = np.zeros(1, np.int64)  # nodes of this level that are still worth it
-    column = spent[None]  # [live, taps + 1] their D,
-    before = np.full((1, m + 1), np.inf)  # and that of their parents
+    live = np.zeros(1, np.int64)  # nodes of this level within the beam
+    column = spent[None]  # [live, taps + 1] their D
+    before = np.full((1, m + 1), np.inf)  # [live, taps + 1] D of their parents
     last = np.full(1, -1)  # [live] their letters
     for level, below in zip(lexicon.levels[:-1], lexicon.levels[1:], strict=True):
         count = level.children[live + 1] - level.children[live]
@@ -103,20 +106,20 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Fou
         new[:, 1:] = np.minimum(new[:, 1:], above[:, :-1] + tap[letter])
         crossed = before[parent, :-2] + tap[letter, :-1] + tap[last[parent], 1:] + settings.transposition
         new[:, 2:] = np.minimum(new[:, 2:], crossed)
-        new = np.minimum.accumulate(new - spent, axis=1) + spent  # extra taps, one after another
-        # a node may be needed for a transposition that begins at its parent
+        new = np.minimum.accumulate(new - spent, axis=1) + spent  # any number of extra taps
+        # A transposition that begins at the parent may still need this node.
         best = np.minimum(new.min(axis=1), above.min(axis=1) + settings.transposition)
         kept = best <= settings.beam
         live, before, column, last = nodes[kept], above[kept], new[kept], letter[kept]
         place = np.full(len(below.letters), -1)
         place[live] = np.arange(len(live))
-        mine = place[below.ends]
-        mine, over = mine[mine >= 0], below.words[mine >= 0]
-        cheap = column[mine, m] <= settings.beam
-        words.append(over[cheap])
-        costs.append(column[mine[cheap], m])
+        ends = place[below.ends]
+        ends, ending = ends[ends >= 0], below.words[ends >= 0]
+        cheap = column[ends, m] <= settings.beam
+        words.append(ending[cheap])
+        costs.append(column[ends[cheap], m])
         if not len(live):
             break
     every, cost = np.concatenate(words), np.concatenate(costs)
     by = np.argsort(every)
-    return Found(every[by], cost[by])
+    return Matches(every[by], cost[by])

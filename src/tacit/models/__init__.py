@@ -1,8 +1,7 @@
 """Models as pure functions: `init(key) -> params`, `apply(params, inputs) -> logits`.
 
-Nothing here knows about training or data. A language model also shows its two halves, the features
-of every position and the logits from features, so that a loss may treat the large vocabulary product
-in its own way.
+Models are independent of training and data. A language model also exposes its two halves, the features of every
+position and the logits from features, so that a loss can compute the large vocabulary product in its own way.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ARCHITECTURES: dict[str, ModelConfig] = {
 
 
 def architecture(name: str) -> ModelConfig:
-    """The configuration of a published model by its name.
+    """Returns the configuration of a published model by name.
 
     >>> architecture("W30K").hidden
     670
@@ -43,7 +42,7 @@ def architecture(name: str) -> ModelConfig:
 
 
 def check(config: ModelConfig) -> None:
-    """Refuse settings that do not go together, in one line."""
+    """Raises a `TacitError` for settings that contradict each other."""
     if config.kind == "gru" and config.tied and config.hidden != config.embedding:
         raise TacitError(
             f"model.tied needs model.hidden = model.embedding for a GRU, not {config.hidden} and "
@@ -66,7 +65,7 @@ def check(config: ModelConfig) -> None:
 
 
 def language_model(config: ModelConfig, vocabulary: int) -> LanguageModel:
-    """The model that a configuration describes, for a vocabulary of that many words.
+    """Returns the model of a configuration, for a vocabulary of that many words.
 
     >>> import jax
     >>> model = language_model(architecture("gboard"), 10_000)

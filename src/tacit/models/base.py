@@ -1,4 +1,8 @@
-"""What every language model here is made of: its shape as functions, and the few parts they share."""
+"""Defines the interface of a language model and the parts that all of them share.
+
+The parts are embedding, dropout, matrix products in the configured precision, and `stacked`, which builds a model
+from recurrent layers.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,12 @@ from tacit.models.recurrence import Cell, Product, Run, Weights
 from tacit.text.vocabulary import BOS
 
 Params = Any  # a pytree of float32 arrays
-State = Any  # what a model remembers of the words before: a pytree of [batch, …]
+State = Any  # the recurrent state: a pytree of [batch, …]
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Which language model: the table [model] of a configuration."""
+    """Selects the language model: the table [model] of a configuration."""
 
     kind: Literal["gru", "lstm"] = "gru"
     embedding: int = number(96, 1)
@@ -37,12 +41,12 @@ class ModelConfig:
 
 
 class LanguageModel(NamedTuple):
-    """A model that reads words and scores the next one at every position.
+    """A model that reads words and scores the next word at every position.
 
-    `features(params, tokens, key)`: tokens [batch, time] int32 to [batch, time, size]; a key turns dropout on.
-    `output(params)`: the matrix [vocabulary, size] and bias [vocabulary] that make features into scores.
-    `step(params, state, tokens)`: one word further, tokens [batch] to the state after it and [batch, size], what
-    `features` gives there without dropout. `<s>` forgets the state; None is the state before any word.
+    `features(params, tokens, key)`: maps tokens [batch, time] int32 to [batch, time, size]; a key turns dropout on.
+    `output(params)`: returns the matrix [vocabulary, size] and the bias [vocabulary] that turn features into logits.
+    `step(params, state, tokens)`: advances by one word, tokens [batch]. It returns the new state and [batch, size],
+    which is what `features` gives at that position without dropout. `<s>` resets the state; None is the initial one.
     """
 
     config: ModelConfig
@@ -52,29 +56,29 @@ class LanguageModel(NamedTuple):
     step: Callable[[Params, State, Array], tuple[State, Array]]
 
     def logits(self, params: Params, features: Array) -> Array:
-        """Scores of all words, [..., vocabulary]."""
+        """Returns the logits of all words, [..., vocabulary]."""
         matrix, bias = self.output(params)
         return product(self.config)(features, matrix.T) + bias
 
     def apply(self, params: Params, tokens: Array, key: Array | None = None) -> Array:
-        """Logits of the next word at every position, [batch, time, vocabulary]."""
+        """Returns the logits of the next word at every position, [batch, time, vocabulary]."""
         return self.logits(params, self.features(params, tokens, key))
 
 
 def count_parameters(params: Params) -> int:
-    """How many numbers a model has."""
+    """Counts the numbers in a parameter tree."""
     return sum(leaf.size for leaf in jax.tree.leaves(params))
 
 
 def uniform(key: Array, shape: tuple[int, ...], scale: float) -> Array:
-    """Weights drawn from [-scale, scale]."""
+    """Draws weights uniformly from [-scale, scale]."""
     return jax.random.uniform(key, shape, jnp.float32, -scale, scale)
 
 
 def product(config: ModelConfig) -> Product:
-    """x @ w in the configured precision; the weights, the sum and the result stay float32.
+    """Returns x @ w in the configured precision; the weights, the sum and the result stay float32.
 
-    float32 means float32: an accelerator's faster, coarser default is not taken silently.
+    With `float32` the product is true float32, not an accelerator's faster and coarser default.
     """
     return _bfloat16 if config.precision == "bfloat16" else _float32
 
@@ -85,9 +89,11 @@ def _float32(x: Array, w: Array) -> Array:
 
 @jax.custom_vjp
 def _bfloat16(x: Array, w: Array) -> Array:
-    """Factors in bfloat16, sums in float32, and so for both gradients: left to itself, JAX multiplies those in
-    float32, at half the speed, and then rounds them to bfloat16. x is [..., inputs] and w [inputs, outputs], or both
-    have the same groups in front."""
+    """Multiplies bfloat16 factors with float32 sums, in the backward pass too.
+
+    By default JAX multiplies the gradients in float32, at half the speed, and then rounds them to bfloat16.
+    x is [..., inputs] and w [inputs, outputs], or both have the same leading group axis.
+    """
     return _coarse(x, w)
 
 
@@ -103,7 +109,7 @@ def _bfloat16_forward(x: Array, w: Array) -> tuple[Array, tuple[Array, Array]]:
 def _bfloat16_backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
     x, w = kept
     dx = _coarse(gradient, w.swapaxes(-1, -2))
-    if w.ndim == 2:  # one matrix for all rows of x, however they are arranged
+    if w.ndim == 2:  # one matrix for all rows of x, whatever its leading axes
         x, gradient = x.reshape(-1, x.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
     return dx, _coarse(x.swapaxes(-1, -2), gradient)
 
@@ -112,7 +118,7 @@ _bfloat16.defvjp(_bfloat16_forward, _bfloat16_backward)
 
 
 def drop(x: Array, rate: float, key: Array | None, index: int) -> Array:
-    """Dropout, on only while training (a key is given); `index` separates its places in a model."""
+    """Applies dropout if a key is given, that is, in training; `index` gives each place in a model its own mask."""
     if key is None or rate == 0.0:
         return x
     keep = jax.random.bernoulli(jax.random.fold_in(key, index), 1 - rate, x.shape)
@@ -126,11 +132,11 @@ def stacked(
     init_layer: Callable[[Array, int], Params],
     layer: Callable[[Params, Array, Array, ModelConfig, Run | None], Array],
 ) -> LanguageModel:
-    """A language model of recurrent layers between an embedding and a score for every word.
+    """Builds a language model from an embedding, recurrent layers and an output layer.
 
-    `init_layer(key, depth)` makes a layer's weights; `layer(weights, x, keep, config, run)` runs it over x [batch,
-    time, size], forgetting its state where keep [batch, time, 1] is 0; `run` takes the place of the scan over
-    time. Weights stand under name0, name1, …
+    `init_layer(key, depth)` makes a layer's weights. `layer(weights, x, keep, config, run)` runs it over x [batch,
+    time, size] and resets its state where keep [batch, time, 1] is 0; `run`, if given, replaces the scan over time.
+    The weights of the layers are named name0, name1, …
     """
 
     def init(key: Array) -> Params:
@@ -149,7 +155,7 @@ def stacked(
 
     def through(params: Params, tokens: Array, key: Array | None, runs: Sequence[Run | None]) -> Array:
         x = drop(params["embedding"][tokens], config.dropout, key, 0)  # [batch, time, embedding]
-        keep = (tokens != BOS).astype(x.dtype)[..., None]  # `<s>` forgets what came before
+        keep = (tokens != BOS).astype(x.dtype)[..., None]  # `<s>` resets the state
         for depth, run in enumerate(runs):
             out = layer(params[f"{name}{depth}"], x, keep, config, run)
             x = x + out if config.residual and depth > 0 else out
@@ -160,11 +166,12 @@ def stacked(
         after: list[State] = []  # of each layer
 
         def once(before: State) -> Run:
-            """In place of the scan: the one step there is, from `before`, with the state after it kept."""
+            """Replaces the scan by a single step from `before` and keeps the state after it."""
 
             def run(cell: Cell, product: Product, weights: Weights, start: State, inputs: Any) -> Array:
-                at = jax.tree.map(lambda x: x[0], inputs)
-                now, out = cell(start if before is None else before, at, lambda k, v: product(v, weights[k]))
+                first = jax.tree.map(lambda x: x[0], inputs)
+                state = start if before is None else before
+                now, out = cell(state, first, lambda k, v: product(v, weights[k]))
                 after.append(now)
                 return out[None]
 
@@ -181,7 +188,7 @@ def stacked(
 
 
 def tree_names(tree: Any) -> list[str]:
-    """A name for every leaf, from its place in the tree."""
+    """Returns the path of every leaf as a name, such as "gru0/input"."""
 
     def part(key: Any) -> str:
         return str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", key))))

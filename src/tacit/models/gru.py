@@ -1,13 +1,13 @@
-"""The GRU language model of papers 1 and 2 (300, 650 or 1500 units, tied or untied).
+"""Builds the GRU language model of papers 1 and 2 (300, 650 or 1500 units, tied or untied).
 
-Two variants, by option:
+`model.variant` selects the cell:
 
-`printed`, as the papers write it: the reset gate acts on the state before the product, no gate biases,
+`printed`, as the papers print it: the reset gate acts before the product, and gates have no biases,
     z = σ(w_z·[h, x]),  r = σ(w_r·[h, x]),  h̃ = tanh(w·[r∗h, x]),  h ← (1 − z)∗h + z∗h̃
-`common`, what libraries (and the authors' own program) compute: biases, reset after the product,
+`common`, as libraries and the authors' program compute it: biases, and the reset gate acts after the product,
     n = tanh(W_n x + b_n + r∗(U_n h + c_n)),  h ← (1 − z)∗n + z∗h
 
-Each weight below is one leaf of the parameter tree, which is what attentive aggregation calls a layer.
+Each weight is one leaf of the parameter tree; attentive aggregation calls a leaf a layer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.models.recurrence import Cell, Multiply, Run, Weights, scan
 
 
 def gru(config: ModelConfig, vocabulary: int) -> LanguageModel:
-    """A GRU language model of `config.layers` layers."""
+    """Returns a GRU language model with `config.layers` layers."""
 
     def init_layer(key: Array, depth: int) -> Params:
         return _init_layer(key, config.hidden if depth else config.embedding, config.hidden, config.variant)
@@ -91,7 +91,7 @@ def _over_time(
     bias: Array,
     run: Run | None,
 ) -> Array:
-    """Run a cell over [batch, time, …] inputs, from zero at every `<s>`; [batch, time, hidden]."""
+    """Runs a cell over inputs [batch, time, …] with a zero state at every `<s>`; returns [batch, time, hidden]."""
     batch, time = inputs.shape[:2]
     start = jnp.zeros((batch, config.hidden), jnp.float32)
     biases = jnp.broadcast_to(bias, (time, *bias.shape))

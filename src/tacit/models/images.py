@@ -1,7 +1,7 @@
-"""The small classifiers of paper 5: MNIST 2NN, MNIST CNN (section 3.3.1) and logistic regression.
+"""Builds the small classifiers of paper 5: MNIST 2NN, MNIST CNN (section 3.3.1) and logistic regression.
 
-A classifier is a pair of functions: `init(key) -> params` and `apply(params, x) -> logits`, with x of
-shape [batch, features] (784 pixels for the image models).
+A classifier is a pair of functions, `init(key) -> params` and `apply(params, x) -> logits`. x is [batch, features],
+with 784 pixels for the image models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EXACT = jax.lax.Precision.HIGHEST
 
 
 class Classifier(NamedTuple):
-    """A model from features to the logits of classes."""
+    """A model that maps features to the logits of classes."""
 
     init: Callable[[Array], Params]
     apply: Callable[[Params, Array], Array]
@@ -36,17 +36,17 @@ def _apply(layer: Params, x: Array) -> Array:
 
 
 def logistic_regression(features: int, classes: int) -> Classifier:
-    """Multinomial logistic regression from zero weights (paper 5, section 5)."""
+    """Returns multinomial logistic regression with zero initial weights (paper 5, section 5)."""
 
     def init(key: Array) -> Params:
-        del key  # convex: every start is as good
+        del key  # the loss is convex, so the initial weights do not matter
         return {"weight": jnp.zeros((features, classes)), "bias": jnp.zeros(classes)}
 
     return Classifier(init, _apply)
 
 
 def mnist_2nn(classes: int = 10) -> Classifier:
-    """Two hidden layers of 200 ReLU units: 199,210 parameters."""
+    """Returns a network with two hidden layers of 200 ReLU units: 199,210 parameters."""
 
     def init(key: Array) -> Params:
         a, b, c = jax.random.split(key, 3)
@@ -64,28 +64,31 @@ def mnist_2nn(classes: int = 10) -> Classifier:
 
 
 def convolve_and_pool(layer: Params, x: Array) -> Array:
-    """A 5×5 convolution that keeps the size, ReLU and the largest of every 2×2, as one product; for even sizes.
+    """Computes a same-size 5×5 convolution, ReLU and 2×2 max-pooling as one matrix product; sizes must be even.
 
-    A convolution by weights that each client has its own of is many times slower than a product over patches, and
-    writing the patches takes longer than the product. So the patches are those of four neighbours at once, 6×6, of
-    nine blocks of 2×2 instead of 4 · 25 places, times a kernel that stands at each of the four places in 6×6: a
-    third of the memory for 1.4 times the multiplications. They are of the device's default precision, which on
-    NVIDIA's is TF32.
+    Every client has its own weights, and a batched convolution is then many times slower than a product over
+    patches. But writing the patches takes longer than the product. So one patch serves the four outputs of a
+    pooling window: it is 6×6, copied as nine blocks of 2×2 (36 cells instead of 4 · 25), and the kernel is placed
+    at each of the four positions in it. This takes a third of the memory for 1.4 times the multiplications. The
+    product has the device's default precision, which is TF32 on NVIDIA GPUs.
     """
     weight, (batch, height, width, channels) = layer["weight"], x.shape
     x = jnp.pad(x, ((0, 0), (2, 2), (2, 2), (0, 0)))
     x = x.reshape(batch, height // 2 + 2, 2, width // 2 + 2, 2, channels).swapaxes(2, 3)
     blocks = x.reshape(*x.shape[:3], 4 * channels)  # [batch, rows, columns, 2 · 2 · channels]
     parts = [blocks[:, i : i + height // 2, j : j + width // 2] for i in range(3) for j in range(3)]
-    places = [jnp.pad(weight, ((i, 1 - i), (j, 1 - j), (0, 0), (0, 0))) for i in (0, 1) for j in (0, 1)]
-    kernel = jnp.stack(places, axis=-2).reshape(3, 2, 3, 2, channels, -1)
-    kernel = kernel.swapaxes(1, 2)  # by block, then within
+    placed = [jnp.pad(weight, ((i, 1 - i), (j, 1 - j), (0, 0), (0, 0))) for i in (0, 1) for j in (0, 1)]
+    kernel = jnp.stack(placed, axis=-2).reshape(3, 2, 3, 2, channels, -1)
+    kernel = kernel.swapaxes(1, 2)  # the order of `blocks`: by block, then within it
     x = jnp.concatenate(parts, axis=-1) @ kernel.reshape(36 * channels, -1)
     return jax.nn.relu(x.reshape(*x.shape[:3], 4, -1).max(axis=-2) + layer["bias"])
 
 
 def mnist_cnn(classes: int = 10) -> Classifier:
-    """Two 5×5 convolutions (32, 64 channels) with 2×2 pooling, 512 ReLU units: 1,663,370 parameters."""
+    """Returns a network of two 5×5 convolutions (32, 64 channels) with 2×2 pooling and 512 ReLU units.
+
+    It has 1,663,370 parameters.
+    """
 
     def init(key: Array) -> Params:
         a, b, c, d = jax.random.split(key, 4)

@@ -1,17 +1,18 @@
-"""The keyboard's LSTM: CIFG with a recurrent output projection, and its group variant.
+"""Builds the keyboard's LSTM: CIFG (coupled input and forget gates) with a recurrent projection, or a group LSTM.
 
 Paper 4 (section 7.1, Table 2) and paper 5 (section 6.1) use one cell with options:
 
     i, o, g = gates(W x + U r + b)        f = 1 − i           (CIFG: the forget gate is coupled)
     c ← f∗c + i∗tanh(g)                   r ← P (σ(o)∗tanh(c))  (projection to the embedding's size)
 
-Layer normalisation acts on each gate's pre-activation and on the cell before its tanh (gain and shift
-each), and residual layers add a layer's input to its output. The uncoupled cell has its own forget
-gate. In a group LSTM (Kuchaiev and Ginsburg 2017) inputs and states are cut into k groups that do not
-see one another, so W and U keep one k-th of their weights; the projection mixes the groups again.
+- Layer normalisation acts on each gate's pre-activation and on the cell before its tanh, each with gain and shift.
+- A residual layer adds its input to its output.
+- The uncoupled cell has a separate forget gate.
+- A group LSTM (Kuchaiev and Ginsburg 2017) splits inputs and states into k independent groups, so W and U have
+  one k-th of their weights. The projection mixes the groups.
 
-Parameters of a coupled, normalised layer: 3Nh·2Ne + 3Nh + Nh·Ne + 8Nh. The uncoupled cell leaves its
-gate bias to the normalisation's shift, which is what brings P4K-G to its published 2.71M.
+A coupled, normalised layer has 3Nh·2Ne + 3Nh + Nh·Ne + 8Nh parameters. An uncoupled, normalised cell has no gate
+bias, because the normalisation's shift takes its place; this gives P4K-G its published 2.71M parameters.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tacit.models.recurrence import Multiply, Run, scan
 
 
 def lstm(config: ModelConfig, vocabulary: int) -> LanguageModel:
-    """An LSTM language model: CIFG where `config.coupled`, in `config.groups` groups."""
+    """Returns an LSTM language model: CIFG if `config.coupled`, with `config.groups` groups."""
     return stacked(config, vocabulary, "lstm", lambda key, depth: _init_layer(key, config), _layer)
 
 
@@ -65,12 +66,12 @@ def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig, run: Run
     batch, time, size = x.shape
     hidden, groups, gates, dot = config.hidden, config.groups, _gates(config), product(config)
 
-    def cut(v: Array) -> Array:
-        """[rows, size] as the groups see it: unchanged, or [groups, rows, size/groups]."""
+    def grouped(v: Array) -> Array:
+        """Splits [rows, size] into groups, [groups, rows, size/groups]; unchanged if there is one group."""
         return v if groups == 1 else v.reshape(-1, groups, size // groups).swapaxes(0, 1)
 
     def joined(a: Array) -> Array:
-        """Pre-activations of all groups, [rows, gates, hidden]."""
+        """Joins the groups' pre-activations, [rows, gates, hidden]."""
         if groups == 1:
             return a.reshape(-1, gates, hidden)
         a = a.swapaxes(0, 1).reshape(-1, groups, gates, hidden // groups)
@@ -79,25 +80,25 @@ def _layer(weights: Params, x: Array, keep: Array, config: ModelConfig, run: Run
     def matrix(w: Array) -> Array:
         return w[0] if groups == 1 else w
 
-    inputs = joined(dot(cut(x.reshape(-1, size)), matrix(weights["input"]))).reshape(
+    inputs = joined(dot(grouped(x.reshape(-1, size)), matrix(weights["input"]))).reshape(
         batch, time, gates, hidden
     )
-    # what is added or multiplied elementwise goes in with the inputs, a copy for each step that costs nothing
+    # weights that act elementwise enter as inputs of every step; the broadcast copies cost nothing
     small = {k: v for k, v in weights.items() if k not in ("input", "recurrent", "projection")}
     small = {k: jnp.broadcast_to(v, (time, *v.shape)) for k, v in small.items()}
 
     def cell(
         state: tuple[Array, Array], at: tuple[Array, Array, Params], multiply: Multiply
     ) -> tuple[tuple[Array, Array], Array]:
-        a, kept, own = at
+        a, kept, vectors = at
         r, c = state[0] * kept, state[1] * kept
-        a = a + joined(multiply("recurrent", cut(r))) + own.get("bias", 0.0)
+        a = a + joined(multiply("recurrent", grouped(r))) + vectors.get("bias", 0.0)
         if config.layer_norm:
-            a = _normalise(a, own["gate_gain"], own["gate_shift"])
+            a = _normalise(a, vectors["gate_gain"], vectors["gate_shift"])
         i, o, g = jax.nn.sigmoid(a[:, 0]), jax.nn.sigmoid(a[:, 1]), jnp.tanh(a[:, 2])
-        f = 1 - i if config.coupled else jax.nn.sigmoid(a[:, 3] + 1.0)  # remember at first
+        f = 1 - i if config.coupled else jax.nn.sigmoid(a[:, 3] + 1.0)  # + 1: the initial cell remembers
         c = f * c + i * g
-        normal = _normalise(c, own["cell_gain"], own["cell_shift"]) if config.layer_norm else c
+        normal = _normalise(c, vectors["cell_gain"], vectors["cell_shift"]) if config.layer_norm else c
         r = multiply("projection", o * jnp.tanh(normal))
         return (r, c), r
 

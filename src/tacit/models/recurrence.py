@@ -1,10 +1,9 @@
-"""Scan a recurrent cell over time, with the gradients of its weights formed once, after the scan.
+"""Scans a recurrent cell over time and computes the gradients of its weights once, after the scan.
 
-Differentiating a plain scan adds every step's weight gradient to a running sum: a read and a write of the
-whole matrix at each time step, and one more small product. But that gradient is Σ_t v_tᵀ e_t, with v_t what
-was multiplied and e_t the gradient of the product, and both can be kept. So the backward scan computes only
-the e_t, and one large product over time and batch gives the gradient of each weight. The sum is the same; a
-test compares it with the plain scan's.
+The gradient of a plain scan adds to a running sum at every time step: a small product, and a read and a write of
+the whole matrix. But the gradient of a weight is Σ_t v_tᵀ e_t, where v_t is the input of the product at step t and
+e_t the gradient of its output. So the backward scan computes only the e_t, and one large product over time and
+batch then gives the gradient of each weight. The sum is the same; a test compares it with the plain scan's.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ Multiply = Callable[[str, Array], Array]  # (name of a weight, [batch, …, inpu
 # (state, inputs of a step, multiply) → state, output
 Cell = Callable[[Any, Any, Multiply], tuple[Any, Array]]
 Product = Callable[[Array, Array], Array]
-# runs a cell over [time, batch, …] inputs, as `scan` does; another may keep the state (see base.stacked's step)
+# runs a cell over [time, batch, …] inputs, as `scan` does; `step` in base.stacked passes one that keeps the state
 Run = Callable[[Cell, Product, Weights, Any, Any], Array]
 
 
 def scan(cell: Cell, product: Product, weights: Weights, start: Any, inputs: Any) -> Array:
-    """The outputs of a cell over `inputs`, a tree of [time, batch, …]; [time, batch, …].
+    """Returns the outputs of a cell, [time, batch, …], over `inputs`, a tree of [time, batch, …].
 
-    The cell multiplies by a weight only through `multiply(name, v)`, at most once a step for each name.
+    The cell must multiply by weights only through `multiply(name, v)`, at most once a step for each name.
     """
     return _scan(cell, product, weights, start, inputs)
 
@@ -42,7 +41,7 @@ def _scan(cell: Cell, product: Product, weights: Weights, start: Any, inputs: An
 def _run(
     cell: Cell, product: Product, weights: Weights, start: Any, inputs: Any, offsets: Weights | None
 ) -> tuple[Array, Weights]:
-    """Outputs, and what each weight was multiplied with; `offsets` [time, …] are added to the products."""
+    """Returns the outputs and the inputs of every product; `offsets` [time, …] are added to the products."""
 
     def step(state: Any, at: tuple[Any, Weights | None]) -> tuple[Any, tuple[Array, Weights]]:
         x, extra = at
@@ -56,7 +55,7 @@ def _run(
         state, output = cell(state, x, multiply)
         return state, (output, seen)
 
-    # a few steps at a time on accelerators, whose launches cost more than the arithmetic
+    # unrolled on accelerators, where launching a step costs more than its arithmetic
     unroll = 1 if jax.default_backend() == "cpu" else 8
     return jax.lax.scan(step, start, (inputs, offsets), unroll=unroll)[1]
 
@@ -73,17 +72,16 @@ def _forward(cell: Cell, product: Product, weights: Weights, start: Any, inputs:
 def _backward(cell: Cell, product: Product, kept: Any, gradient: Array) -> tuple[Weights, Any, Any]:
     pull, seen, weights, start = kept
     inputs, products = pull(gradient)  # gradients of the inputs, and of every product at every step
-    # the cells start from zero, which nobody differentiates
-    nothing = jax.tree.map(jnp.zeros_like, start)
+    no_gradient = jax.tree.map(jnp.zeros_like, start)  # the initial state is constant
     return (
         {name: _outer(product, seen[name], products[name], w.ndim) for name, w in weights.items()},
-        nothing,
+        no_gradient,
         inputs,
     )
 
 
 def _outer(product: Product, v: Array, e: Array, dimensions: int) -> Array:
-    """Σ vᵀ e over time and batch; with groups, for each group: v and e are [time, groups, batch, …]."""
+    """Returns Σ vᵀ e over time and batch; with groups, v and e are [time, groups, batch, …], and one sum per group."""
     if dimensions == 3:
         v, e = (x.swapaxes(0, 1).reshape(x.shape[1], -1, x.shape[-1]) for x in (v, e))
         return product(v.swapaxes(1, 2), e)

@@ -1,20 +1,20 @@
-"""Capitals put back: which case variant of a word is right where it stands (paper 4, section 5).
+"""Restores capitals: chooses the case variant of each word from its context (paper 4, section 5).
 
-People type `i live in new york`; the network learns from text without capitals. On the server, a corpus that
-is properly cased (and is nobody's private text) tells how words are written: p_cap, a Kneser-Ney model over
-cased words. Of the variants y′ of one uncased word only their ratio is ever used,
+People type `i live in new york`, and the network learns from text without capitals. On the server, p_cap, a
+Kneser-Ney model over cased words, learns capitals from a properly cased, public corpus. Only the ratio of p_cap among
+the variants y′ of one uncased word is used,
 
     p_cap(y | context) / Σ_{y′: u(y′) = u(y)} p_cap(y′ | context),
 
-and a whole sentence is cased by its best path of variants under p_cap (Viterbi; Beaufays & Strope 2013).
+and a sentence is cased by its best path of variants under p_cap (Viterbi; Beaufays & Strope 2013).
 
-The start of a sentence says little about a word: its capital may be due to the place alone. So p_cap is
-estimated from text in which a word that starts a sentence is written as it mostly is elsewhere, if that and a
-capital would give what was found, and as found otherwise. When text is cased, its starts get their capital
-last, as often as the corpus gives it to them (`style`, a share near 1). A start is the first word of a message,
-not counting marks, or one right after a full stop, question mark or exclamation mark.
+At the start of a sentence a capital says little about the word. So p_cap is estimated from text in which the first
+word of a sentence is replaced by its commonest form elsewhere, if the two differ at most by the capital; otherwise it
+stays. When text is cased, starts are capitalised last, as often as in the corpus (`style`, a share near 1). A start is
+the first word of a message, after any punctuation, or the word right after a full stop, question mark or exclamation
+mark.
 
-The variants of a word are those of the corpus; a word without any is its own, in lower case.
+The variants of a word are those of the corpus; a word that the corpus lacks has one variant, in lower case.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tacit.text import vocabulary
 from tacit.text.flat import cells, ends
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
-Sentences = Sequence[Sequence[str]]  # words as they are written
+Sentences = Sequence[Sequence[str]]  # words with their capitals
 
 _OPENING, _WORD, _MARK, _ENDING = range(4)
 _END_MARK = re.compile(r"\.|[!?]+")
@@ -42,7 +42,7 @@ _END_MARK = re.compile(r"\.|[!?]+")
 
 @dataclass(frozen=True)
 class Cased:
-    """Cased words and the uncased word u(y) of each. The specials are the same in both."""
+    """Cased words and the uncased word u(y) of each. Both vocabularies share the specials."""
 
     words: Vocabulary
     uncased: Vocabulary
@@ -50,38 +50,38 @@ class Cased:
 
     @cached_property
     def starts(self) -> Ints:
-        """The variants of the uncased word u are `variants[starts[u]:starts[u + 1]]`, [uncased words + 1]."""
+        """Returns [uncased words + 1]: the variants of the uncased word u are `variants[starts[u]:starts[u + 1]]`."""
         return np.searchsorted(self.lower[self.variants], np.arange(len(self.uncased) + 1))
 
     @cached_property
     def variants(self) -> Ints:
-        """Cased ids by uncased id, the commonest variant first, [cased words]."""
-        return np.argsort(self.lower, kind="stable")  # ids go by falling count
+        """Returns cased ids by uncased id, the commonest variant first, [cased words]."""
+        return np.argsort(self.lower, kind="stable")  # ids are sorted by descending count
 
     @cached_property
     def capital(self) -> Ints:
-        """The same word with a capital first letter, [cased words]; itself where the vocabulary has none."""
+        """Returns the id of each word with a capital first letter, or its own id if there is none, [cased words]."""
         index = self.words.index
-        found = np.array([index.get(capitalise(w), i) for i, w in enumerate(self.words.words)], np.int64)
-        return np.where(self.lower[found] == self.lower, found, np.arange(len(found)))
+        raised = np.array([index.get(capitalise(w), i) for i, w in enumerate(self.words.words)], np.int64)
+        return np.where(self.lower[raised] == self.lower, raised, np.arange(len(raised)))
 
     @cached_property
     def kinds(self) -> Ints:
-        """What each uncased word is to a sentence: its opening, a word, a mark, or a mark that ends it."""
+        """Returns the kind of each uncased word: `<s>`, a word, punctuation, or punctuation that ends a sentence."""
         return kinds(self.uncased.words)
 
 
 @dataclass(frozen=True)
 class Caser:
-    """All that is needed to put capitals back."""
+    """A fitted model that restores capitals."""
 
     cased: Cased
-    model: Automaton  # p_cap over cased words, starts of sentences written as elsewhere
-    style: float  # how often a start gets its capital
+    model: Automaton  # p_cap over cased words; starts of sentences have the form used inside sentences
+    style: float  # share of starts that are capitalised
 
     @cached_property
     def potential(self) -> Floats:
-        """Σ log w[φ] from each state to its root, [states]: a difference is the cost of a backoff path."""
+        """Returns Σ log w[φ] from each state to its root, [states]: differences are costs of backoff paths."""
         back = self.model.topology.backoff
         total, at = self.model.log_backoff.copy(), back
         while (at >= 0).any():
@@ -91,7 +91,7 @@ class Caser:
 
 
 def capitalise(word: str) -> str:
-    """The word with a capital first letter, the rest as it is; words that begin with no letter stay.
+    """Returns the word with a capital first letter; a word that does not begin with a letter is unchanged.
 
     >>> capitalise("don't"), capitalise("iPhone"), capitalise("'tis")
     ("Don't", 'IPhone', "'tis")
@@ -100,9 +100,9 @@ def capitalise(word: str) -> str:
 
 
 def fit(sentences: Sentences, uncased: Vocabulary, order: int = 3, min_count: int = 2) -> Caser:
-    """Learn capitals from properly cased sentences, for the words of an uncased vocabulary.
+    """Learns capitals from properly cased sentences, for the words of an uncased vocabulary.
 
-    A form seen fewer than `min_count` times is no variant unless it is the commonest of its word.
+    A form seen fewer than `min_count` times is a variant only if it is the commonest form of its word.
 
     >>> text = [["The", "cat", "likes", "Ana"], ["Ana", "saw", "the", "cat"], ["Cats", "saw", "Ana"]]
     >>> caser = fit(text, vocabulary.build(dict.fromkeys("the a cat cats ana likes saw".split(), 1), 0))
@@ -116,9 +116,9 @@ def fit(sentences: Sentences, uncased: Vocabulary, order: int = 3, min_count: in
     for word in uncased.words:
         if word != word.lower():
             raise TacitError(
-                f"the vocabulary has {word!r}; capitals are put on one without any: text.case = 'lower'"
+                f"the vocabulary contains {word!r}, but must be lower case; train with text.case = 'lower'"
             )
-    forms, at, offsets = _flat(sentences)  # `at` [tokens]: numbers of forms, the specials' being their ids
+    forms, at, offsets = _flat(sentences)  # `at` [tokens]: indices of forms; the specials keep their ids
     lower = _lower(uncased, forms)
     settled, style = _settle(forms, at, lower, len(uncased))
     cased = _variants(forms, lower, at, settled, uncased, min_count)
@@ -127,24 +127,24 @@ def fit(sentences: Sentences, uncased: Vocabulary, order: int = 3, min_count: in
 
 
 def _settle(forms: list[str], at: Ints, lower: Ints, words: int) -> tuple[Ints, float]:
-    """Tokens as they would be written inside a sentence, [tokens], and how often starts get their capital."""
+    """Returns tokens in the form that they have inside a sentence, [tokens], and the share of capitalised starts."""
     start = sentence_starts(kinds(forms)[at])
     usual = _commonest(lower, np.bincount(at[~start], minlength=len(forms)), words)  # −1: not seen inside
     usual[: UNK + 1] = -1
     number = {form: i for i, form in enumerate(forms)}
     raised = np.array([number.get(capitalise(form), -1) for form in forms], np.int64)
-    wanted = np.where(start, usual[lower[at]], -1)  # [tokens] the form that a start mostly has elsewhere
-    told = (wanted >= 0) & (raised[wanted] != wanted)  # starts that show whether they get a capital
-    given = told & (raised[wanted] == at)
-    plain = told & (wanted == at)
-    style = given.sum() / max(1, given.sum() + plain.sum()) if told.any() else 1.0
+    wanted = np.where(start, usual[lower[at]], -1)  # [tokens] the commonest form of a start elsewhere
+    telling = (wanted >= 0) & (raised[wanted] != wanted)  # starts where a capital would be visible
+    given = telling & (raised[wanted] == at)
+    plain = telling & (wanted == at)
+    style = given.sum() / max(1, given.sum() + plain.sum()) if telling.any() else 1.0
     return np.where(given, wanted, at), float(style)
 
 
 def _variants(
     forms: list[str], lower: Ints, at: Ints, settled: Ints, uncased: Vocabulary, min_count: int
 ) -> Cased:
-    """The cased vocabulary: forms that are common enough, the commonest of every word, and words without any."""
+    """Returns the cased vocabulary: common forms, the commonest form of every word, and words the corpus lacks."""
     inside = np.bincount(settled, minlength=len(forms))
     counts = np.maximum(np.bincount(at, minlength=len(forms)), inside)
     best = _commonest(lower, inside, len(uncased))
@@ -157,56 +157,59 @@ def _variants(
 
 
 def encode_forms(cased: Cased, forms: Sequence[str]) -> Ints:
-    """The cased id of each form; a case variant that is not kept is its word's commonest, others are `<unk>`."""
+    """Returns the cased id of each form; a dropped variant becomes its word's commonest one, others `<unk>`."""
     first = cased.variants[cased.starts[:-1]]  # every word has a variant
-    found = np.array([cased.words.index.get(form, -1) for form in forms], np.int64)
-    found = np.where(found >= 0, found, first[_lower(cased.uncased, forms)])
+    ids = np.array([cased.words.index.get(form, -1) for form in forms], np.int64)
+    ids = np.where(ids >= 0, ids, first[_lower(cased.uncased, forms)])
     return np.array(
-        [SPECIALS.index(f) if f in SPECIALS else i for f, i in zip(forms, found, strict=True)], np.int64
+        [SPECIALS.index(f) if f in SPECIALS else i for f, i in zip(forms, ids, strict=True)], np.int64
     )
 
 
 def encode(cased: Cased, sentences: Sentences) -> tuple[Ints, Ints]:
-    """Cased sentences as ids, `<s> … </s>` laid end to end, and where each starts: for a cased topology."""
+    """Returns cased sentences as ids, `<s> … </s>` concatenated, and their offsets: for a cased topology."""
     forms, at, offsets = _flat(sentences)
     return encode_forms(cased, forms)[at], offsets
 
 
 def starting(kind: Ints) -> Bools:
-    """Before which tokens of `<s> … </s>` sentences, given by their kinds, a sentence is about to start.
+    """Returns which tokens of `<s> … </s>` sentences, given by their kinds, are at the start of a sentence.
 
     >>> words = ["<s>", '"', "yes", ".", "no", "!", '"', "she", "said", "</s>"]
     >>> [words[i] for i in np.flatnonzero(starting(kinds(words)))]
     ['"', 'yes', 'no', '"']
     """
     clear = np.where((kind == _OPENING) | (kind == _WORD), np.arange(len(kind)), 0)
-    before = np.concatenate([[0], np.maximum.accumulate(clear)[:-1]])[: len(kind)]  # last that is no mark
+    # before: the last token that is not punctuation
+    before = np.concatenate([[0], np.maximum.accumulate(clear)[:-1]])[: len(kind)]
     follows = np.concatenate([[_MARK], kind[:-1]])[: len(kind)] == _ENDING
     return (kind != _OPENING) & (follows | (kind[before] == _OPENING))
 
 
 def sentence_starts(kind: Ints) -> Bools:
-    """Which of these tokens are words that start a sentence."""
+    """Returns which tokens are words that start a sentence."""
     return (kind == _WORD) & starting(kind)
 
 
 def kinds(words: Sequence[str]) -> Ints:
-    """What each word is to a sentence, [words]."""
+    """Returns the kind of each word, [words]: `<s>`, a word, punctuation, or punctuation that ends a sentence."""
     return np.array([_kind(word) for word in words], np.int64)
 
 
 def best_variants(caser: Caser, tokens: Ints, offsets: Ints) -> Ints:
-    """The likeliest variants of uncased sentences under p_cap, [tokens] cased ids, starts as inside a sentence.
+    """Returns the likeliest variants of uncased sentences under p_cap, [tokens] cased ids, starts not capitalised.
 
-    Viterbi over all sentences at once, token by token. Two histories of a sentence that lead to one state of the
-    automaton have the same future: the better one is kept.
+    Runs Viterbi over all sentences at once, token by token. Of two histories of a sentence that lead to the same state
+    of the automaton, the better one is kept.
     """
     cased, shape = caser.cased, caser.model.topology
     tokens, lengths = np.asarray(tokens, np.int64), np.diff(offsets)
     by = np.argsort(-lengths, kind="stable")
-    place, state = np.arange(len(by)), np.full(len(by), shape.initial)  # [paths] kept so far; place in `by`
+    place, state = np.arange(len(by)), np.full(len(by), shape.initial)  # [paths] kept so far; index into `by`
     score = np.zeros(len(by))
-    steps: list[tuple[Ints, Ints, Ints]] = []  # per token: the path each continues, its variant, its place
+    steps: list[
+        tuple[Ints, Ints, Ints]
+    ] = []  # per token: the path that each continues, its variant, its place
     for i in range(1, int(lengths.max(initial=1))):
         alive = int(np.searchsorted(-lengths[by], -i, side="left"))  # sentences that have an i-th token
         on = np.flatnonzero(place < alive)
@@ -214,8 +217,8 @@ def best_variants(caser: Caser, tokens: Ints, offsets: Ints) -> Ints:
         many = np.diff(cased.starts)[word]
         path = np.repeat(on, many)  # [paths · variants]
         label = cased.variants[cells(cased.starts[word], many)]
-        found, arc = shape.reading(state[path], label)
-        new = score[path] + caser.model.log_p[arc] + caser.potential[state[path]] - caser.potential[found]
+        reader, arc = shape.reading(state[path], label)
+        new = score[path] + caser.model.log_p[arc] + caser.potential[state[path]] - caser.potential[reader]
         target = shape.targets[arc]
         order = np.lexsort((-new, target, place[path]))
         where, target = place[path][order], target[order]
@@ -224,26 +227,26 @@ def best_variants(caser: Caser, tokens: Ints, offsets: Ints) -> Ints:
         order = order[best]
         steps.append((path[order], label[order], where[best]))
         score, state, place = new[order], np.maximum(target[best], 0), where[best]
-    found_ids = tokens.copy()
-    chosen = np.zeros(0, np.int64)  # [sentences that have the token] which of the step's paths is theirs
+    ids = tokens.copy()
+    chosen = np.zeros(0, np.int64)  # [sentences that have the token] index of the step's best path
     for i, (path, label, where) in reversed(list(enumerate(steps, start=1))):
         alive = int(np.searchsorted(-lengths[by], -i, side="left"))
-        over = np.searchsorted(where, np.arange(len(chosen), alive))  # at `</s>` one path is left of each
-        chosen = np.concatenate([chosen, over])
-        found_ids[offsets[by[:alive]] + i] = label[chosen]
+        ending = np.searchsorted(where, np.arange(len(chosen), alive))  # at `</s>` each has one path left
+        chosen = np.concatenate([chosen, ending])
+        ids[offsets[by[:alive]] + i] = label[chosen]
         chosen = path[chosen]
-    return found_ids
+    return ids
 
 
 def with_starts(caser: Caser, tokens: Ints, inside: Ints) -> Ints:
-    """Variants as they are written: starts of sentences get their capital if the corpus mostly gives it."""
+    """Capitalises the starts of sentences, if the corpus mostly does."""
     if caser.style < 0.5:
         return inside
     return np.where(sentence_starts(caser.cased.kinds[tokens]), caser.cased.capital[inside], inside)
 
 
 def restore(caser: Caser, sentences: Sentences) -> list[list[str]]:
-    """Words with their capitals put back. A word outside the vocabulary stays, but for its capital at a start."""
+    """Restores the capitals of words. A word outside the vocabulary is only capitalised at a start."""
     cased = caser.cased
     forms, at, offsets = _flat([[word.lower() for word in s] for s in sentences])
     start = sentence_starts(kinds(forms)[at]) & (caser.style >= 0.5)
@@ -256,16 +259,19 @@ def restore(caser: Caser, sentences: Sentences) -> list[list[str]]:
     return [words[a + 1 : b - 1] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
 
-def accuracy(truth: Sentences, found: Sentences) -> float:
-    """The share of words, of those that have capitals, that are written as in the truth."""
+def accuracy(truth: Sentences, restored: Sentences) -> float:
+    """Returns the share of words written as in `truth`, among words whose script has capitals."""
     right = [
-        a == b for s, t in zip(truth, found, strict=True) for a, b in zip(s, t, strict=True) if _has_case(a)
+        a == b
+        for s, t in zip(truth, restored, strict=True)
+        for a, b in zip(s, t, strict=True)
+        if _has_case(a)
     ]
     return sum(right) / max(1, len(right))
 
 
 def _flat(sentences: Sentences) -> tuple[list[str], Ints, Ints]:
-    """The different words, the specials first; the number of each token's, [tokens]; where sentences start."""
+    """Returns the distinct words, specials first; the index of each token's word, [tokens]; the sentences' offsets."""
     number = {special: i for i, special in enumerate(SPECIALS)}
     at: list[int] = []
     for sentence in sentences:
@@ -276,19 +282,19 @@ def _flat(sentences: Sentences) -> tuple[list[str], Ints, Ints]:
 
 
 def _lower(uncased: Vocabulary, forms: Sequence[str]) -> Ints:
-    """u(y) of each form, the specials being their own."""
-    found = (SPECIALS.index(f) if f in SPECIALS else uncased.index.get(f.lower(), UNK) for f in forms)
-    return np.fromiter(found, np.int64, len(forms))
+    """Returns u(y) of each form; specials map to themselves."""
+    ids = (SPECIALS.index(f) if f in SPECIALS else uncased.index.get(f.lower(), UNK) for f in forms)
+    return np.fromiter(ids, np.int64, len(forms))
 
 
 def _commonest(group: Ints, count: Ints, groups: int) -> Ints:
-    """The member of each group that counts most, the earliest of equals, [groups]; −1 where none counts."""
+    """Returns the member of each group with the highest count, ties by index, [groups]; −1 if all counts are 0."""
     by = np.lexsort((np.arange(len(group)), -count, group))
     by = by[count[by] > 0]
-    found = np.full(groups, -1, np.int64)
+    commonest = np.full(groups, -1, np.int64)
     first = np.unique(group[by], return_index=True)[1]
-    found[group[by[first]]] = by[first]
-    return found
+    commonest[group[by[first]]] = by[first]
+    return commonest
 
 
 def _has_case(word: str) -> bool:
@@ -300,5 +306,5 @@ def _kind(word: str) -> int:
         return _OPENING
     if _END_MARK.fullmatch(word):
         return _ENDING
-    # a letter of any script: most have no capitals
+    # isalpha accepts letters of any script; most scripts have no capitals.
     return _WORD if word == SPECIALS[UNK] or any(map(str.isalpha, word)) or word[:1].isdigit() else _MARK

@@ -1,9 +1,8 @@
-"""From the states of an n-gram automaton back to its n-grams: what files are written from.
+"""Lists the n-grams of an automaton, from which the file formats are written.
 
-An automaton knows states and arcs, a file lists n-grams. In an n-gram automaton the state of the history
-"h w" is where the arc w of the state h leads, so a walk from the empty history upwards, one order at a time,
-finds every state's words. The result is a trie whose rows know their arc and their state; `from_trie` of it is
-the same automaton again.
+An automaton has states and arcs; a file lists n-grams. In an n-gram automaton the arc w of the state h leads to the
+state of the history "h w", so a walk from the empty history upwards, one order at a time, finds the words of every
+state. The result is a trie with the arc and the state of each row; `from_trie` turns it back into the same automaton.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from tacit.text.vocabulary import BOS, EOS, Vocabulary
 
 
 class Grams(NamedTuple):
-    """Item n of each tuple is for order n; item 0 is the one empty history."""
+    """The n-grams of an automaton. Item n of each tuple is for order n; item 0 is the empty history."""
 
     trie: Trie
     arcs: tuple[Ints, ...]  # [grams] the arc of each row; −1 for `<s>` and the empty history
-    states: tuple[Ints, ...]  # [grams] the state whose history the row is; −1 where nothing follows it
+    states: tuple[Ints, ...]  # [grams] the state whose history is the row; −1 where nothing follows it
 
 
 def grams(shape: Topology, ids: Ints | None = None) -> Grams:
-    """The n-grams of a topology with one root; `ids`, [V], gives words other ids, `<s>` and `</s>` keep theirs.
+    """Returns the n-grams of a topology with one root; `ids` [V] renumbers words, but not `<s>` and `</s>`.
 
     >>> from tacit.ngram.automaton import from_trie
     >>> from tacit.ngram.trie import of_words
-    >>> found = grams(from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4)))
-    >>> found.trie.keys[2].tolist(), found.arcs[2].tolist(), found.states[1].tolist()
+    >>> listed = grams(from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4)))
+    >>> listed.trie.keys[2].tolist(), listed.arcs[2].tolist(), listed.states[1].tolist()
     ([3, 13], [3, 4], [1, -1, -1, 2])
     """
     v, depth = shape.vocabulary, shape.depth
@@ -41,11 +40,11 @@ def grams(shape: Topology, ids: Ints | None = None) -> Grams:
     roots = np.flatnonzero(shape.backoff < 0)
     if len(roots) != 1:
         raise TacitError(
-            f"the automaton has {len(roots)} roots; only an n-gram model, with one, can be written"
+            f"the automaton has {len(roots)} roots; only an n-gram model, which has one, can be written"
         )
     if depth[shape.initial] and (depth[shape.initial] > 1 or (shape.targets == shape.initial).any()):
         raise TacitError(
-            f"state {shape.initial} starts sentences but is not the history <s>: not an n-gram model"
+            f"state {shape.initial} starts sentences but is not the history <s>; this is not an n-gram model"
         )
     lacking = np.flatnonzero((shape.below < 0) & (shape.backoff[shape.owners] >= 0))
     if len(lacking):
@@ -54,12 +53,12 @@ def grams(shape: Topology, ids: Ints | None = None) -> Grams:
             f"{name(shape, int(shape.owners[at]))}: its arc for word {shape.labels[at]} is missing at its backoff "
             "state; complete the topology first"
         )
-    row = np.full(len(shape), -1, np.int64)  # [states] of its history, at the level of its length
+    row = np.full(len(shape), -1, np.int64)  # [states] row of the history at the level of its length
     row[roots] = 0
-    place = np.zeros(len(shape.labels), np.int64)  # [arcs] its row, at its level
+    place = np.zeros(len(shape.labels), np.int64)  # [arcs] row of the arc at its level
     empty = np.zeros(1, np.int64)
     keys, suffix, arcs, states = [empty], [empty], [empty - 1], [roots]
-    reached = roots  # the state of each row, or of its longest suffix that is one
+    reached = roots  # the state of each row, or of its longest suffix that is a state
     by_level = np.argsort(depth[shape.owners], kind="stable")
     ends = np.searchsorted(depth[shape.owners][by_level], np.arange(depth.max() + 2))
     for n in range(1, len(ends)):
@@ -75,17 +74,17 @@ def grams(shape: Topology, ids: Ints | None = None) -> Grams:
             key, arc = np.arange(v), np.concatenate([[-1], arc])
         place[arc[arc >= 0]] = np.flatnonzero(arc >= 0)
         target = np.where(arc >= 0, shape.targets[arc], shape.initial)
-        own = np.where((target >= 0) & (depth[target] == n), target, -1)
-        row[own[own >= 0]] = np.flatnonzero(own >= 0)
+        state = np.where((target >= 0) & (depth[target] == n), target, -1)
+        row[state[state >= 0]] = np.flatnonzero(state >= 0)
         below = np.zeros(v, np.int64) if n == 1 else place[shape.below[arc]]
         lower = reached[below]
-        reached = np.where(own >= 0, own, lower)
-        _check(shape, n, arc, own, row, reached, lower)
+        reached = np.where(state >= 0, state, lower)
+        _check(shape, n, arc, state, row, reached, lower)
         keys.append(key)
         suffix.append(below)
         arcs.append(arc)
-        states.append(own)
-    top = n if len(keys[n]) else n - 1  # the longest histories may all be without arcs
+        states.append(state)
+    top = n if len(keys[n]) else n - 1  # the longest histories may have no arcs
     return Grams(
         Trie(v, tuple(keys[: top + 1]), tuple(suffix[: top + 1])),
         tuple(arcs[: top + 1]),
@@ -94,7 +93,7 @@ def grams(shape: Topology, ids: Ints | None = None) -> Grams:
 
 
 def words(trie: Trie, n: int) -> Ints:
-    """The words of every row of level n, [grams, n].
+    """Returns the words of every row of level n, [grams, n].
 
     >>> from tacit.ngram.trie import of_words
     >>> words(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4), 2).tolist()
@@ -107,26 +106,26 @@ def words(trie: Trie, n: int) -> Ints:
 
 
 def history(shape: Topology, state: int) -> list[int]:
-    """The words that a state of any automaton remembers, oldest first, read off the arcs that lead to it.
+    """Returns the words that a state of any automaton remembers, oldest first, from the arcs that lead to it.
 
     >>> from tacit.ngram.automaton import from_trie
     >>> from tacit.ngram.trie import of_words
     >>> history(from_trie(of_words([np.array([[0, 3], [3, 1]])], vocabulary=4)), state=2)
     [3]
     """
-    found: list[int] = []
+    ids: list[int] = []
     for _ in range(int(shape.depth[state])):
         into = np.flatnonzero(shape.targets == state)
         if state == shape.initial or not len(into):
-            return [BOS, *found] if state == shape.initial else found
-        arc = into[np.argmin(shape.depth[shape.owners[into]])]  # the shortest way there
-        found.insert(0, int(shape.labels[arc]))
+            return [BOS, *ids] if state == shape.initial else ids
+        arc = into[np.argmin(shape.depth[shape.owners[into]])]  # from the shortest history
+        ids.insert(0, int(shape.labels[arc]))
         state = int(shape.owners[arc])
-    return found
+    return ids
 
 
 def name(shape: Topology, state: int, vocabulary: Vocabulary | None = None) -> str:
-    """A state for people: its number and its history, in words where the vocabulary is given."""
+    """Describes a state for an error message: its number and its history, in words if the vocabulary is given."""
     ids = history(shape, state)
     if not ids:
         return f"state {state} (no history)"
@@ -134,18 +133,19 @@ def name(shape: Topology, state: int, vocabulary: Vocabulary | None = None) -> s
     return f"state {state} (after '{' '.join(spelt)}')"
 
 
-def _check(shape: Topology, n: int, arc: Ints, own: Ints, row: Ints, reached: Ints, lower: Ints) -> None:
-    """Arcs of level n must lead to the longest known history, and every state of that length must be met once."""
+def _check(shape: Topology, n: int, arc: Ints, state: Ints, row: Ints, reached: Ints, lower: Ints) -> None:
+    """Checks that arcs of level n lead to the longest known history, and that one arc leads to each new state."""
     complaint = "not an n-gram model, so it cannot be written as one"
     lost = np.flatnonzero((shape.depth == n) & (row < 0))
     if len(lost):
         raise TacitError(
-            f"{name(shape, int(lost[0]))} is no n-gram of the state one word shorter: {complaint}"
+            f"{name(shape, int(lost[0]))} is not reached by an arc of a state one word shorter: {complaint}"
         )
-    wrong = np.flatnonzero((own >= 0) & ((row[own] != np.arange(len(own))) | (shape.backoff[own] != lower)))
+    twice = row[state] != np.arange(len(state))
+    wrong = np.flatnonzero((state >= 0) & (twice | (shape.backoff[state] != lower)))
     if len(wrong):
         raise TacitError(
-            f"{name(shape, int(own[wrong[0]]))} is two histories, or backs off to another: {complaint}"
+            f"{name(shape, int(state[wrong[0]]))} has two histories or the wrong backoff state: {complaint}"
         )
     expected = np.where(shape.labels[arc] == EOS, NOWHERE, reached)
     wrong = np.flatnonzero((arc >= 0) & (shape.targets[arc] != expected))

@@ -1,22 +1,22 @@
-"""Modified, interpolated Kneser-Ney: the n-gram baseline, and the counts behind the n-gram automaton.
+"""Modified interpolated Kneser-Ney smoothing: the n-gram baseline.
 
-Chen & Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling" (1998), section 3,
-with the choices of KenLM's `lmplz`. For a word w after a history h, with h′ the history less its first word,
+Chen & Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling" (1998), section 3, with the choices
+of KenLM's `lmplz`. For a word w after a history h, with h′ the history without its first word,
 
     p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx)  +  γ(h) p(w | h′),      γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
 
-- a is the count at the highest order; below it, the number of different words seen before the n-gram, except
-  for an n-gram that begins with `<s>`, which has nothing before it and keeps its count.
-- D(1), D(2), D(3+), per order, from n_j, the number of n-grams with a = j: with Y = n₁ / (n₁ + 2 n₂),
-  D(j) = j − (j + 1) Y n_{j+1} / n_j. Where these are undefined or outside (0, j] (tiny corpora): ½, 1, 1½.
-- Below the unigrams lies the uniform distribution over the vocabulary less `<s>`, which is never predicted.
+- a is the count at the highest order. Below it, a is the number of distinct words seen before the n-gram; an n-gram
+  that begins with `<s>` has nothing before it and keeps its count.
+- D(1), D(2), D(3+) are computed per order from n_j, the number of n-grams with a = j: with Y = n₁ / (n₁ + 2 n₂),
+  D(j) = j − (j + 1) Y n_{j+1} / n_j. If these are undefined or outside (0, j] (tiny corpora), they are ½, 1, 1½.
+- Unigrams are interpolated with the uniform distribution over the vocabulary without `<s>`, which is never predicted.
 
-Layout: a trie, one flat level per order. Level 0 is the empty history; the rows of level n are the different
-n-grams in lexicographic order, the row of "h w" being found under the key (row of h at level n − 1)·V + w.
-So a look-up is one searchsorted per order and the words seen after a history are one slice. Every piece of
-an n-gram in the model is in the model too, so backing off follows the `suffix` column.
+The layout is a trie with one flat level per order. Level 0 is the empty history; the rows of level n are the distinct
+n-grams in lexicographic order, and the key of "h w" is (row of h at level n − 1)·V + w. So a look-up is one
+searchsorted per order, and the words seen after a history are one slice. The model contains every part of its n-grams,
+so backing off follows the `suffix` column.
 
-Sentences are `<s> w1 … wn </s>`, laid end to end in `tokens`; sentence i is tokens[offsets[i]:offsets[i+1]].
+Sentences are `<s> w1 … wn </s>`, concatenated in `tokens`; sentence i is tokens[offsets[i]:offsets[i+1]].
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ FALLBACK_DISCOUNTS = (0.0, 0.5, 1.0, 1.5)  # lmplz --discount_fallback
 
 @dataclass(frozen=True)
 class TrieLevel:
-    """All n-grams of one order, a row each: first as predictions, then as histories of longer n-grams."""
+    """All n-grams of one order, one row each: as predictions, and as histories of longer n-grams."""
 
     keys: Ints  # [grams] ascending: row of the history at the level below, times V, plus the word
-    suffix: Ints  # [grams] row at the level below of the n-gram less its first word
+    suffix: Ints  # [grams] row at the level below of the n-gram without its first word
     counts: Ints  # [grams] a(hw), the adjusted count
     discounts: Floats  # [4] D(0) = 0, D(1), D(2), D(3+)
     probability: Floats  # [grams] p(w | h), interpolated
@@ -52,7 +52,7 @@ class TrieLevel:
 
 @dataclass(frozen=True)
 class KneserNey:
-    """A fitted model; `levels[n]` holds the n-grams of order n, `levels[0]` the one empty history."""
+    """A fitted model; `levels[n]` holds the n-grams of order n, `levels[0]` the empty history."""
 
     order: int
     vocabulary: int
@@ -60,7 +60,7 @@ class KneserNey:
 
 
 def fit(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int, order: int = 5) -> KneserNey:
-    """Estimate a model of `order` words from sentences over the ids 0 … vocabulary − 1.
+    """Estimates a model of the given order from sentences over the ids 0 … vocabulary − 1.
 
     >>> model = fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2)
     >>> model.levels[2].keys.tolist()  # 0 3, 3 1, 3 4, 4 1 as history · 5 + word
@@ -69,14 +69,14 @@ def fit(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int, order: int = 5) 
     if not 1 <= order <= 5:
         raise TacitError(f"order is {order}; choose an n-gram order from 1 to 5")
     if vocabulary < 3:
-        raise TacitError(f"vocabulary is {vocabulary}; it counts <s>, </s> and <unk>, so give at least 3")
+        raise TacitError(f"vocabulary is {vocabulary}; it includes <s>, </s> and <unk>, so give at least 3")
     words, bounds = _sentences(tokens, offsets, vocabulary)
     if len(bounds) < 2:
         raise TacitError("the corpus has no sentences; give at least one to fit an n-gram model")
 
     place = np.arange(len(words)) - np.repeat(bounds[:-1], np.diff(bounds))  # [total] in its sentence
     raw = np.bincount(words, minlength=vocabulary)
-    raw[BOS] = 0  # only ever a history
+    raw[BOS] = 0  # never predicted
     empty = np.zeros(1, np.int64)
     keys, counts = [empty, np.arange(vocabulary)], [empty, raw]  # item n is for order n
     suffix = [empty, np.zeros(vocabulary, np.int64)]
@@ -92,13 +92,13 @@ def fit(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int, order: int = 5) 
         row = np.full(len(words), -1, np.int64)
         row[at] = inverse
     for n in range(1, order):
-        before = np.bincount(suffix[n + 1], minlength=len(keys[n]))  # different words seen before each n-gram
+        before = np.bincount(suffix[n + 1], minlength=len(keys[n]))  # distinct words seen before each n-gram
         counts[n] = np.where(before > 0, before, counts[n])
     return KneserNey(order, vocabulary, _estimate(keys, suffix, counts, vocabulary))
 
 
 def log_probs(model: KneserNey, tokens: ArrayLike, offsets: ArrayLike) -> Floats:
-    """Natural log p of every token after its history, [total]; 0.0 at each `<s>`, which is no prediction.
+    """Returns the natural log p of every token after its history, [total]; 0.0 at each `<s>`, which is not predicted.
 
     >>> model = fit([0, 3, 1], [0, 3], vocabulary=4, order=2)
     >>> np.exp(log_probs(model, [0, 3, 1], [0, 3])).round(4).tolist()
@@ -117,7 +117,7 @@ def log_probs(model: KneserNey, tokens: ArrayLike, offsets: ArrayLike) -> Floats
 
 
 def distribution(model: KneserNey, context: Sequence[int]) -> Floats:
-    """p(w | context) for every w, [V], straight from the formula: the slow, obvious way to check the others.
+    """Returns p(w | context) for every w, [V], from the formula: a slow reference for the other functions.
 
     >>> model = fit([0, 3, 1], [0, 3], vocabulary=4, order=2)
     >>> distribution(model, [0]).round(4).tolist()
@@ -143,9 +143,9 @@ def top_k(
     k: int = 3,
     banned: Sequence[int] = (BOS, EOS, UNK),
 ) -> NDArray[np.int32]:
-    """The k likeliest words at every position given what precedes it, [total, k]; row i predicts tokens[i].
+    """Returns the k likeliest words at every position, [total, k]; row i predicts tokens[i] from the tokens before it.
 
-    Ties go to the lower id. Rows at `<s>`, and places for which no allowed word is left, hold -1.
+    Ties go to the lower id. Rows at `<s>`, and entries for which no allowed word is left, are -1.
 
     >>> model = fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2)
     >>> top_k(model, [0, 3, 1], [0, 3], k=2).tolist()
@@ -166,10 +166,10 @@ def top_k(
 def _estimate(
     keys: list[Ints], suffix: list[Ints], counts: list[Ints], vocabulary: int
 ) -> tuple[TrieLevel, ...]:
-    """The levels from the adjusted counts, shortest first, since p(w | h) needs p(w | h′)."""
+    """Computes the levels from the adjusted counts, shortest first, because p(w | h) needs p(w | h′)."""
     nothing = np.zeros(0, np.int64)
     levels: list[TrieLevel] = []
-    lower = np.full(vocabulary, 1.0 / (vocabulary - 1))  # [V] uniform, what the unigrams are mixed with
+    lower = np.full(vocabulary, 1.0 / (vocabulary - 1))  # [V] uniform, interpolated with the unigrams
     lower[BOS] = 0.0
     for n, (key, a) in enumerate(zip(keys, counts, strict=True)):
         discounts = _discounts(a)
@@ -191,7 +191,7 @@ def _estimate(
 
 
 def _discounts(a: Ints) -> Floats:
-    """D(0 … 3+), [4]. D = 0 is refused too: a history of such words would leave nothing for the others."""
+    """Returns D(0 … 3+), [4]. D = 0 counts as undefined, too: it would leave no probability for unseen words."""
     n = np.bincount(np.minimum(a, 5), minlength=5).astype(np.float64)
     if (n[1:4] > 0).all():
         j = np.arange(1, 4)
@@ -206,9 +206,9 @@ def _previous(rows: Ints) -> Ints:
 
 
 def _rows(model: KneserNey, words: Ints, order: int) -> list[Ints]:
-    """Per length 1 … order, [total]: the row of the n-gram that ends at each position, -1 if unknown.
+    """Returns for each length 1 … order the row of the n-gram that ends at each position, [total]; -1 if unknown.
 
-    Sentences need no bounds here: no n-gram of the model has a `<s>` after another word.
+    Sentence bounds are not needed: no n-gram of the model has `<s>` after another word.
     """
     rows = [words][:order]
     for n in range(2, order + 1):
@@ -219,7 +219,7 @@ def _rows(model: KneserNey, words: Ints, order: int) -> list[Ints]:
 
 
 def _context_rows(model: KneserNey, context: Sequence[int]) -> list[int]:
-    """Rows of the last 1, 2, … words of the context, as far as the model knows them."""
+    """Returns the rows of the last 1, 2, … words of the context, as long as the model contains them."""
     words = _ids(context, model.vocabulary, "the context")[-model.order :]
     ends = [int(rows[-1]) for rows in _rows(model, words, model.order - 1)] if len(words) else []
     return [row for row in ends if row >= 0]
@@ -228,12 +228,12 @@ def _context_rows(model: KneserNey, context: Sequence[int]) -> list[int]:
 def _best(
     model: KneserNey, length: Ints, row: Ints, allowed: NDArray[np.bool_], k: int
 ) -> tuple[Ints, Floats]:
-    """The k likeliest allowed words (-1: no more) and their p after histories (length, row), [histories, k].
+    """Returns the k likeliest allowed words (-1: no more) and their p after histories (length, row), [histories, k].
 
-    A word not seen after h has p = γ(h) p(w | h′), and a seen one at least that. So a word outside the k best
-    after h′ gets among the k best after h only if it was seen after h: the candidates are the words seen
-    after h and the k best after h′. From the empty history upwards, each needed history once.
-    Equal words come by lower id; words that differ by rounding alone may come in either order.
+    A word not seen after h has p = γ(h) p(w | h′), a seen one at least that. So a word outside the k best after h′ is
+    among the k best after h only if it was seen after h: the candidates are the words seen after h and the k best
+    after h′. Each needed history is computed once, from the empty history upwards. Ties go to the lower id; words that
+    differ only by rounding may come in either order.
     """
     needed = [np.unique(row[length == n]) for n in range(model.order)]
     for n in range(model.order - 1, 0, -1):
@@ -241,7 +241,7 @@ def _best(
 
     out_words = np.full((len(row), k), -1, np.int64)
     out_p = np.zeros((len(row), k))
-    best_words, best_p = np.full((1, k), -1, np.int64), np.zeros((1, k))  # below the empty history: nothing
+    best_words, best_p = np.full((1, k), -1, np.int64), np.zeros((1, k))  # nothing below the empty history
     for n, h in enumerate(needed):
         level, longer = model.levels[n], model.levels[n + 1]
         size = level.starts[h + 1] - level.starts[h]  # [H]
@@ -264,9 +264,9 @@ def _best(
         best_words, best_p = np.full((len(h), k), -1, np.int64), np.zeros((len(h), k))
         best_words[owner[top], rank[top]], best_p[owner[top], rank[top]] = word[top], p[top]
 
-        mine = length == n
-        at = np.searchsorted(h, row[mine])
-        out_words[mine], out_p[mine] = best_words[at], best_p[at]
+        here = length == n
+        at = np.searchsorted(h, row[here])
+        out_words[here], out_p[here] = best_words[at], best_p[at]
     return out_words, out_p
 
 
@@ -292,19 +292,19 @@ def _ids(values: ArrayLike, vocabulary: int, what: str) -> Ints:
 
 
 def _sentences(tokens: ArrayLike, offsets: ArrayLike, vocabulary: int) -> tuple[Ints, Ints]:
-    """Tokens and offsets as int64, once they are known to be whole sentences `<s> … </s>`."""
+    """Checks that tokens are complete sentences `<s> … </s>`; returns tokens and offsets as int64."""
     words, bounds = _ids(tokens, vocabulary, "tokens"), np.asarray(offsets)
     if bounds.ndim != 1 or not bounds.size or bounds.dtype.kind not in "iu":
         raise TacitError("offsets are not a flat array of integers; give each sentence's start and the total")
     bounds = bounds.astype(np.int64)
     if bounds[0] != 0 or bounds[-1] != len(words) or (np.diff(bounds) < 2).any():
-        must = f"run from 0 to {len(words)}, each sentence 2 or more"
-        raise TacitError(f"offsets do not cut the {len(words)} tokens into sentences; they must {must}")
+        must = f"run from 0 to {len(words)} in steps of at least 2"
+        raise TacitError(f"offsets do not split the {len(words)} tokens into sentences; they must {must}")
     ends = np.add.reduceat((words <= EOS).astype(np.int64), bounds[:-1])  # [sentences]
     bad = (words[bounds[:-1]] != BOS) | (words[bounds[1:] - 1] != EOS) | (ends != 2)
     if bad.any():
         which = int(np.argmax(bad))
         raise TacitError(
-            f"sentence {which} is not <s> (0), words, </s> (1); put both at its ends and only there"
+            f"sentence {which} is not <s> (0), words, </s> (1); put <s> first and </s> last, and nowhere else"
         )
     return words, bounds

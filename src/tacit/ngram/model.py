@@ -1,4 +1,4 @@
-"""A backoff automaton as a model that can be asked: an ARPA file, a Kneser-Ney model, or a distilled model."""
+"""A backoff automaton as a `Model`: an ARPA file, a Kneser-Ney model, or a distilled model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tacit.ngram.score import score
 from tacit.text.flat import ends
 from tacit.text.vocabulary import BOS, SPECIALS, Vocabulary
 
-_RECENT = 32  # words of a context that are read: more than any n-gram has
+_RECENT = 32  # words of a context that are read; no n-gram is longer
 
 
 def automaton_model(vocabulary: Vocabulary, model: Automaton, size: int = 0) -> Model:
-    """Makes an automaton over a vocabulary into a model; `size` is the bytes of its file, if it has one."""
+    """Returns the `Model` of an automaton over a vocabulary; `size` is the length of its file in bytes, if any."""
     return Model(
         source=automaton_source(vocabulary, model),
         bulk=Bulk(vocabulary, lambda text: score(model, text), automaton_along(vocabulary, model)),
@@ -31,13 +31,13 @@ def automaton_model(vocabulary: Vocabulary, model: Automaton, size: int = 0) -> 
 
 
 def automaton_source(vocabulary: Vocabulary, model: Automaton) -> DenseSource:
-    """Makes the word source of an automaton."""
+    """Returns the `WordSource` of an automaton."""
     shape = model.topology
 
     def forward(context: list[str]) -> Floats:
         ids = vocabulary.encode(context[-_RECENT:]).astype(np.int64)
         state = int(shape.states_along(ids, np.array([0, len(ids)]))[-1])
-        with np.errstate(divide="ignore"):  # a word may have no probability
+        with np.errstate(divide="ignore"):  # a word may have probability 0
             log_p: Floats = np.log(automaton.distribution(model, state))
         log_p[BOS] = -np.inf
         return log_p
@@ -48,14 +48,14 @@ def automaton_source(vocabulary: Vocabulary, model: Automaton) -> DenseSource:
 def automaton_along(
     vocabulary: Vocabulary, model: Automaton, hidden: Bools | None = None
 ) -> Callable[[Sequence[Sequence[str]]], Iterator[MessageLogProbs]]:
-    """Makes the `Bulk.along` of an automaton; `hidden` [V] are words that are never suggested."""
+    """Returns the `Bulk.along` of an automaton; `hidden` [V] marks words that are never suggested."""
     never = np.arange(len(vocabulary)) < len(SPECIALS)
     if hidden is not None:
         never = never | hidden
 
     def along(messages: Sequence[Sequence[str]]) -> Iterator[MessageLogProbs]:
-        for some in chunks(messages):
-            encoded = [vocabulary.encode(message).astype(np.int64) for message in some]
+        for chunk in chunks(messages):
+            encoded = [vocabulary.encode(message).astype(np.int64) for message in chunk]
             tokens, offsets = np.concatenate(encoded), ends(np.array([len(ids) for ids in encoded]))
             states = model.topology.states_along(tokens, offsets)
             for k, ids in enumerate(encoded):

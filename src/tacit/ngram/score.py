@@ -1,4 +1,4 @@
-"""Scores n-gram models by the measures of `tacit.scoring`, as networks are scored."""
+"""Scores n-gram models with the metrics of `tacit.scoring`, like networks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The likeliest next words of a backoff automaton.
+"""Finds the likeliest next words of a backoff automaton.
 
-Labels are nested along the failure path, L[q] ⊆ L[b] for b = backoff(q), so what can be read from q is its own
-arcs, the arcs of b whose label q does not have, those of b's backoff whose label b does not have, and so on. The k
-best of each of these groups belong to one state and its backoff state, whoever asks; the k best of all of them are
-the answer. Unlike in a Kneser-Ney model an arc need not be likelier than what it hides, so no group may be skipped.
+Labels are nested along the failure path, L[q] ⊆ L[b] for b = backoff(q). So the words that q can read are its own
+arcs, the arcs of b whose label q lacks, those of b's backoff state whose label b lacks, and so on. The k best of each
+group depend only on one state and its backoff state, so they are shared between requests; the answer is the k best of
+all groups. Unlike in a Kneser-Ney model, an arc may be less likely than the one it hides, so no group can be skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.text.vocabulary import UNK
 
 
 def top_k(model: Automaton, states: Ints, k: int = 3) -> Ints:
-    """The k likeliest words at each state, [states, k], ties by lower id; −1 where there are no more.
+    """Returns the k likeliest words at each state, [states, k], ties by lower id; −1 where there are no more.
 
     `</s>` and `<unk>` are never suggested.
 
@@ -37,8 +37,8 @@ def top_k(model: Automaton, states: Ints, k: int = 3) -> Ints:
         factor[on] += model.log_backoff[q[on]]
         more, score = np.full((len(asked), k), -1, np.int64), np.full((len(asked), k), -np.inf)
         hiding, back = np.unique(q[on], return_inverse=True)
-        found, its = _first(model, by, ends, shape.backoff[hiding], hiding, k)
-        more[on], score[on] = found[back], its[back] + factor[on, None]
+        labels, log_p = _first(model, by, ends, shape.backoff[hiding], hiding, k)
+        more[on], score[on] = labels[back], log_p[back] + factor[on, None]
         words, scores = np.hstack([words, more]), np.hstack([scores, score])  # [asked, 2k]
         best = np.lexsort((words, -scores), axis=1)[:, :k]
         words, scores = np.take_along_axis(words, best, 1), np.take_along_axis(scores, best, 1)
@@ -49,17 +49,17 @@ def top_k(model: Automaton, states: Ints, k: int = 3) -> Ints:
 def _first(
     model: Automaton, by: Ints, ends: Ints, states: Ints, hiding: Ints | None, k: int
 ) -> tuple[Ints, Floats]:
-    """The k best arcs of each state whose label its hiding state has not: labels and log weights, [states, k]."""
+    """Returns the k best arcs of each state whose label its hiding state lacks: labels and log weights, [states, k]."""
     words, scores = np.full((len(states), k), -1, np.int64), np.full((len(states), k), -np.inf)
     at, got = ends[states].copy(), np.zeros(len(states), np.int64)
     todo = np.flatnonzero(at < ends[states + 1])
-    while len(todo):  # everybody looks at their next arc
+    while len(todo):  # each state in `todo` tries its next arc
         arc = by[at[todo]]
         label = model.topology.labels[arc]
         free = np.ones(len(todo), np.bool_) if hiding is None else model.topology.arc(hiding[todo], label) < 0
-        mine = todo[free]
-        words[mine, got[mine]], scores[mine, got[mine]] = label[free], model.log_p[arc[free]]
-        got[mine] += 1
+        hit = todo[free]
+        words[hit, got[hit]], scores[hit, got[hit]] = label[free], model.log_p[arc[free]]
+        got[hit] += 1
         at[todo] += 1
         todo = todo[(at[todo] < ends[states[todo] + 1]) & (got[todo] < k)]
     return words, scores

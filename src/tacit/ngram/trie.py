@@ -1,9 +1,9 @@
-"""A set of n-grams, one flat level per order.
+"""A set of n-grams as a trie with one flat level per order.
 
-Level 0 is the empty history; the rows of level n are the different n-grams in lexicographic order, the row of
-"h w" being found under the key (row of h at level n − 1)·V + w. So a look-up is one binary search per order and
-the words that follow a history are one slice. Level 1 holds every word of the vocabulary, row = id. The set is
-closed: with an n-gram it holds its first n − 1 words and its last n − 1 words (`suffix` gives their row).
+Level 0 is the empty history; the rows of level n are the distinct n-grams in lexicographic order, and the key of "h w"
+is (row of h at level n − 1)·V + w. So a look-up is one binary search per order, and the words that follow a history are
+one slice. Level 1 holds every word of the vocabulary, row = id. The set is closed: for each n-gram it also holds its
+first n − 1 words and its last n − 1 words (`suffix` gives their row).
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from tacit.base.arrays import Ints
 
 
 class Trie(NamedTuple):
-    """Item n of each tuple is for order n; item 0 is the one empty history."""
+    """A closed set of n-grams. Item n of each tuple is for order n; item 0 is the empty history."""
 
     vocabulary: int
     keys: tuple[Ints, ...]  # [grams] ascending: row of the history at the level below, times V, plus the word
-    suffix: tuple[Ints, ...]  # [grams] row at the level below of the n-gram less its first word
+    suffix: tuple[Ints, ...]  # [grams] row at the level below of the n-gram without its first word
 
     @property
     def order(self) -> int:
-        """The length of the longest n-grams."""
+        """Returns the length of the longest n-grams."""
         return len(self.keys) - 1
 
     def starts(self, n: int) -> Ints:
-        """[grams + 1]: rows at level n + 1 that continue row r of level n are starts[r]:starts[r + 1]."""
+        """Returns [grams + 1]: rows starts[r]:starts[r + 1] of level n + 1 continue row r of level n."""
         if n >= self.order:
             return np.zeros(len(self.keys[n]) + 1, np.int64)
         return np.searchsorted(self.keys[n + 1], np.arange(len(self.keys[n]) + 1) * self.vocabulary)
 
 
 def find(keys: Ints, wanted: Ints) -> Ints:
-    """Row of each wanted key, −1 where it is not there."""
+    """Returns the row of each wanted key, −1 where it is missing."""
     at = np.searchsorted(keys, wanted)
     if not len(keys):
         return np.full(np.shape(at), -1, np.int64)
@@ -44,7 +44,7 @@ def find(keys: Ints, wanted: Ints) -> Ints:
 
 
 def of_words(grams: Sequence[Ints], vocabulary: int) -> Trie:
-    """The trie of n-grams given as words: `grams[n − 2]` holds those of order n ≥ 2, [grams, n], closed.
+    """Builds a trie from n-grams given as words: `grams[n − 2]` holds those of order n ≥ 2, [grams, n], closed.
 
     >>> of_words([np.array([[3, 1], [0, 3]])], vocabulary=4).keys[2].tolist()
     [3, 13]

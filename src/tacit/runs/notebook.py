@@ -141,5 +141,5 @@ def _assignment(key: str, value: Any) -> str:
     """Returns a setting as `--set` takes it; numpy scalars count as numbers."""
     value = value.item() if hasattr(value, "item") else str(value) if isinstance(value, Path) else value
     if not isinstance(value, bool | int | float | str):
-        raise TacitError(f"{key} = {value!r} must be a number, a text, true or false")
+        raise TacitError(f"{key} = {value!r} must be a number, a string, true or false")
     return f"{key}={json.dumps(value, ensure_ascii=False)}"

@@ -1,1 +1,1 @@
-"""What is measured of a model's predictions: the rule of recall, scores of sentences, intervals over people."""
+"""Metrics of a model's predictions: the definition of recall, scores of sentences, intervals over people."""

@@ -1,11 +1,11 @@
-"""The one rule of recall: when a suggestion counts as the word that was typed.
+"""The one definition of recall: when a suggestion counts as the word that was typed.
 
 - Suggestions are words: `<s>`, `</s>` and `<unk>` are never suggested.
-- Of equally likely words the one with the lower id comes first.
-- The end of a message is no word, and a word outside the vocabulary is a miss.
+- Of equally likely words, the one with the lower id comes first.
+- The end of a message is not a word. A word outside the vocabulary is a miss.
 
-A word's rank is the number of words that the model would rather suggest, so it is among the first k suggestions if
-its rank is below k. Everything here works on numpy arrays and on JAX arrays, also while JAX traces.
+A word's rank is the number of words that the model suggests before it, so a word is among the first k suggestions if
+its rank is below k. All functions work on numpy arrays and on JAX arrays, also under tracing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tacit.text.vocabulary import EOS, UNK
 
 
 def is_word(targets: Any) -> Any:
-    """Tells which targets are words that a person typed; −1 marks padding, 0 the start of a message."""
+    """Returns a mask of the targets that are typed words; −1 marks padding, 0 the start of a message."""
     return (targets > 0) & (targets != EOS)
 
 
 def is_known(targets: Any) -> Any:
-    """Tells which targets are words that a model can suggest.
+    """Returns a mask of the targets that a model can suggest.
 
     >>> import numpy as np
     >>> is_known(np.array([-1, 0, 1, 2, 3])).tolist()
@@ -31,7 +31,10 @@ def is_known(targets: Any) -> Any:
 
 
 def ahead(scores: Any, wanted: Any, ids: Any, target: Any) -> Any:
-    """Tells which words come before the wanted one: the likelier ones, and equally likely ones with a lower id."""
+    """Returns a mask of the words ranked before the target: likelier ones, and equally likely ones with a lower id.
+
+    `wanted` is the target's own score.
+    """
     return (scores > wanted) | ((scores == wanted) & (ids < target))
 
 
@@ -64,10 +67,10 @@ def rank_among(best: Any, targets: Any) -> Any:
 
 
 def cells(nll: Any, rank: Any, word: Any, outside: Any, known: Any) -> list[Any]:
-    """Returns what `Scores` adds up, for every place of a text, in the order of its fields.
+    """Returns the terms of `Scores` for every position of a text, in the order of its fields.
 
-    `word` marks the places where a word is counted, `outside` what lies outside the vocabulary, and `known` the words
-    that a suggestion can hit.
+    `word` marks positions that count as a word, `outside` those outside the vocabulary, and `known` the words that can
+    be suggested.
     """
     xp = nll.__array_namespace__()
     return [nll, xp.where(outside, nll, 0), word, word & outside, known & (rank < 1), known & (rank < 3)]

@@ -1,16 +1,16 @@
-"""How good a model is: perplexity, sentence log-likelihood, and how often a suggestion is the word typed.
+"""Metrics of a language model: perplexity, sentence log-likelihood (SLL), top-1 and top-3 recall.
 
-Conventions, the same for every model in Tacit:
-- perplexity is over every held-out word and the end of each sentence (`<unk>` is a word like any other);
-- top-1 and top-3 recall are over words typed, the end of a sentence not counted; suggestions are words, so
-  `<s>`, `</s>` and `<unk>` are never suggested, and a word outside the vocabulary is a miss;
-- sll is the mean log-likelihood (natural log) of a sentence with its end; sll_without_oov leaves out the
-  terms of words outside the vocabulary (paper 4, section 7.1);
-- a model over word-pieces is measured in words, too: perplexity is per word and end, a word is outside the
-  vocabulary if it is outside the words of its `Spelling`, and suggestions are words of one piece, made where a
-  word begins (a word of several pieces is a miss); `perplexity_per_piece` is extra;
-- a model is scored sentence by sentence; sums over a person's sentences give the person's figures, and
-  leaving out one person at a time gives the interval (jackknife).
+The conventions are the same for every model in Tacit:
+- Perplexity is over every held-out word and the end of each sentence; `<unk>` counts as a word.
+- Top-1 and top-3 recall are over typed words, without the end of a sentence; suggestions are words, so `<s>`, `</s>`
+  and `<unk>` are never suggested, and a word outside the vocabulary is a miss.
+- sll is the mean log-likelihood (natural log) of a sentence including its end; sll_without_oov leaves out the terms
+  of words outside the vocabulary (paper 4, section 7.1).
+- A word-piece model is measured in words, too: perplexity is per word and end, a word is out of vocabulary if its
+  `Spelling` does not list it, and suggestions are words of one piece, made where a word begins (a word of several
+  pieces is a miss); `perplexity_per_piece` is reported in addition.
+- A model is scored sentence by sentence; sums over a person's sentences give the person's figures, and leaving out
+  one person at a time gives the interval (jackknife).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from tacit.text.pieces import Spelling
 
 @dataclass(frozen=True)
 class Scores:
-    """What was measured of each sentence, all [sentences] float64; sums of them make every metric."""
+    """Scores of each sentence, all [sentences] float64; every metric is computed from their sums."""
 
-    nll: np.ndarray  # −log p of the sentence with its end
-    nll_oov: np.ndarray  # the part of it that belongs to words outside the vocabulary
-    words: np.ndarray  # words typed
+    nll: np.ndarray  # −log p of the sentence including its end
+    nll_oov: np.ndarray  # the part of nll from words outside the vocabulary
+    words: np.ndarray  # number of typed words
     oov: np.ndarray  # of these, outside the vocabulary
     top1: np.ndarray  # words that were the first suggestion
-    top3: np.ndarray  # words among the first three
+    top3: np.ndarray  # words among the first three suggestions
 
     def sums(self, groups: np.ndarray, count: int) -> Sums:
-        """Sums over the sentences of each group, [groups]."""
+        """Returns sums over the sentences of each group, [groups]."""
         ones = np.ones(len(self.nll))
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)} | {"sentences": ones}
         return Sums(**{k: np.bincount(groups, v, minlength=count) for k, v in values.items()})
@@ -46,7 +46,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of scores over sentences; arrays hold one entry for each group."""
+    """Sums of scores over sentences, all [groups]."""
 
     nll: np.ndarray
     nll_oov: np.ndarray
@@ -57,7 +57,7 @@ class Sums:
     sentences: np.ndarray
 
     def metrics(self) -> dict[str, np.ndarray]:
-        """Every metric, for each group."""
+        """Returns every metric for each group, [groups]."""
         tokens = self.words + self.sentences
         words, sentences = np.maximum(self.words, 1), np.maximum(self.sentences, 1)
         return {
@@ -74,22 +74,22 @@ class Sums:
 
 
 def overall(scores: Scores) -> dict[str, float]:
-    """The metrics of a whole text."""
+    """Returns the metrics of a whole text."""
     everything = np.zeros(len(scores.nll), np.int64)
     return {k: float(v[0]) for k, v in scores.sums(everything, 1).metrics().items()}
 
 
 def by_person(scores: Scores, text: Packed) -> Sums:
-    """Sums for each person who has any text."""
+    """Returns the sums for each person who has any text, [people]."""
     sums = scores.sums(np.repeat(np.arange(len(text)), text.sizes), len(text))
-    some = sums.sentences > 0
-    return Sums(**{f.name: getattr(sums, f.name)[some] for f in dataclasses.fields(sums)})
+    has_text = sums.sentences > 0
+    return Sums(**{f.name: getattr(sums, f.name)[has_text] for f in dataclasses.fields(sums)})
 
 
 def intervals(
     people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3", "sll")
 ) -> dict[str, float]:
-    """Half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time."""
+    """Returns half-widths of 95 % intervals of the overall metrics, by leaving out one person at a time."""
     fields = [f.name for f in dataclasses.fields(people)]
     without = Sums(**{f: getattr(people, f).sum() - getattr(people, f) for f in fields}).metrics()
     return {name: half_width(without[name]) for name in names}
@@ -98,20 +98,20 @@ def intervals(
 def distribution(
     people: Sums, names: tuple[str, ...] = ("perplexity", "top1", "top3")
 ) -> dict[str, dict[str, float]]:
-    """How a metric is spread over people: the 10th, 50th and 90th percentile of each."""
+    """Returns the 10th, 50th and 90th percentile over people of each metric."""
     metrics = people.metrics()
     return {name: {f"p{q}": float(np.percentile(metrics[name], q)) for q in (10, 50, 90)} for name in names}
 
 
 def per_piece(scores: Scores, text: Packed, spelling: Spelling | None) -> dict[str, float]:
-    """The perplexity of a piece model over pieces and ends; nothing for a model over words."""
+    """Returns the perplexity of a word-piece model over pieces and ends; an empty dict for a word model."""
     if spelling is None:
         return {}
     return {"perplexity_per_piece": float(np.exp(scores.nll.sum() / max(1, text.lengths.sum())))}
 
 
 def summary(scores: Scores, text: Packed, spelling: Spelling | None = None) -> dict[str, Any]:
-    """Metrics of a text with their intervals over people and their spread over people."""
+    """Returns the metrics of a text, with their intervals and percentiles over people."""
     people = by_person(scores, text)
     return {
         **overall(scores),
@@ -123,7 +123,7 @@ def summary(scores: Scores, text: Packed, spelling: Spelling | None = None) -> d
 
 
 def of_cells(cells: list[Any], text: Packed) -> Scores:
-    """Adds what `recall.cells` gives for every token of a text to the scores of its sentences."""
+    """Sums the terms that `recall.cells` returns for every token of a text into the scores of its sentences."""
     count = len(text.offsets) - 1
     sentence = np.repeat(np.arange(count), np.diff(text.offsets))
     return Scores(*(np.bincount(sentence, np.asarray(cell, float), minlength=count) for cell in cells))

@@ -1,8 +1,8 @@
-"""Finding and fetching the public corpora that `corpora` lists.
+"""Finds and downloads the public corpora that `corpora` lists.
 
-Nothing here is shipped. A corpus with a direct file address can be fetched by `get`; the others tell
-where their source is, and the user brings the file. Either way it lies as `<data dir>/<folder>/<file>`,
-plain or with `.gz` added, and `resolve` finds it there by name.
+Tacit ships no corpus. `get` downloads a corpus whose files have a URL. For the others an error names the source, and
+the user provides the file. Both are stored as `<data dir>/<folder>/<file>`, plain or with `.gz` added, where `resolve`
+finds them by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tacit.text.corpora import ENTRIES, Entry, File
 
 
 def entries() -> tuple[Entry, ...]:
-    """All known corpora, in reading order.
+    """Returns all known corpora, in display order.
 
     >>> [e.name for e in entries()][:3]
     ['ptb', 'wikitext-2', 'nus-sms']
@@ -36,7 +36,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def find(name: str) -> Entry:
-    """The corpus of that name.
+    """Returns the corpus of that name.
 
     >>> find("ptb").counts["types"]
     9999
@@ -48,17 +48,17 @@ def find(name: str) -> Entry:
 
 
 def get(name: str, target_dir: Path) -> Path:
-    """Download a corpus by name into `target_dir`, checked, and return the path to read it from."""
+    """Downloads a corpus by name into `target_dir`, checks it and returns the path to read it from."""
     return fetch(find(name), target_dir)
 
 
 def data_directory(given: Path | None = None) -> Path:
-    """Where known corpora lie: the directory given, else the one TACIT_DATA names, else ~/.cache/tacit."""
+    """Returns the directory of known corpora: the one given, else TACIT_DATA, else ~/.cache/tacit."""
     return given or Path(os.environ.get("TACIT_DATA") or Path.home() / ".cache" / "tacit")
 
 
 def user_path(given: str) -> Path:
-    """A path as a person writes it; a `~` that means nobody is a character like others."""
+    """Expands `~` in a path; `~unknownuser` is taken literally."""
     try:
         return Path(given).expanduser()
     except RuntimeError:
@@ -66,7 +66,7 @@ def user_path(given: str) -> Path:
 
 
 def resolve(name_or_path: str, data_dir: Path | None = None) -> Path:
-    """The path meant by a path or by a known name looked up in the data directory."""
+    """Returns the path of a corpus given by path or by name; a name is looked up in the data directory."""
     path = user_path(name_or_path)
     if path.exists():
         return path
@@ -77,14 +77,14 @@ def resolve(name_or_path: str, data_dir: Path | None = None) -> Path:
         raise TacitError(f"'{name_or_path}' is neither a path nor a known corpus{hint}")
     entry = find(name_or_path)
     root = data_directory(data_dir)
-    found = lies(entry, root)
-    if found is None:
+    located = locate(entry, root)
+    if located is None:
         raise TacitError(f"'{entry.name}' is not in {root}; {_how(entry)}")
-    return found
+    return located
 
 
 def same_corpus(one: str, other: str, data_dir: Path | None = None) -> bool:
-    """Whether two names mean the same corpus. Paths may be written in several ways, and a known corpus has one, too.
+    """Returns whether two names or paths refer to the same corpus.
 
     >>> same_corpus("ptb", "ptb"), same_corpus("typists", "ptb")
     (True, False)
@@ -93,12 +93,12 @@ def same_corpus(one: str, other: str, data_dir: Path | None = None) -> bool:
         return one == other
     try:
         return resolve(one, data_dir).samefile(resolve(other, data_dir))
-    except (TacitError, OSError):  # one of them is not there: whoever reads it says so
+    except (TacitError, OSError):  # one of them is missing, which reading it will report
         return False
 
 
 def aside(name_or_path: str) -> tuple[str, ...]:
-    """Names that are left out of a known corpus; a file that a person gives by its path is taken as it is.
+    """Returns the users to exclude from a known corpus; nobody is excluded from a file given by its path.
 
     >>> "nus-unassigned" in aside("nus-sms"), aside("ptb")
     (True, ())
@@ -108,14 +108,14 @@ def aside(name_or_path: str) -> tuple[str, ...]:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The content of a file that may be gzipped."""
+    """Opens a file for reading and unpacks it if it is gzipped."""
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"
     return io.BufferedReader(gzip.GzipFile(path)) if zipped else path.open("rb")
 
 
-def lies(entry: Entry, root: Path) -> Path | None:
-    """Where under `root` the corpus lies: the file itself, or the directory when there are several; None: nowhere."""
+def locate(entry: Entry, root: Path) -> Path | None:
+    """Returns the path of a corpus under `root`: its file, or the directory if it has several; None if missing."""
     paths = [_present(file, root / entry.folder) for file in entry.files]
     if any(path is None for path in paths):
         return None
@@ -123,7 +123,7 @@ def lies(entry: Entry, root: Path) -> Path | None:
 
 
 def fetch(entry: Entry, target_dir: Path) -> Path:
-    """Download one entry's files, check each, and put them in place; what is there and right stays."""
+    """Downloads the files of a corpus, checks each and moves them into place; keeps files that are already correct."""
     missing = [file for file in entry.files if not _right(file, target_dir / entry.folder)]
     for file in missing:
         if not file.address:
@@ -135,20 +135,20 @@ def fetch(entry: Entry, target_dir: Path) -> Path:
             scratch = Path(name)
             for file in missing:
                 _unpack(entry, file, scratch)
-            # Moved only when every one of them is right; each move is atomic.
+            # Moved only after all of them are checked; each move is atomic.
             for file in missing:
                 (scratch / file.name).replace(folder / file.name)
     except OSError as error:
         raise TacitError(
             f"{folder}: cannot write there ({error.strerror or error}); give another directory"
         ) from None
-    found = lies(entry, target_dir)
-    assert found is not None
-    return found
+    path = locate(entry, target_dir)
+    assert path is not None
+    return path
 
 
 def _unpack(entry: Entry, file: File, scratch: Path) -> None:
-    """Put one file, downloaded and checked, into `scratch`; an address shared by files is visited once."""
+    """Downloads, unpacks and checks one file in `scratch`; downloads an archive shared by several files once."""
     download = scratch / hashlib.sha256(file.address.encode()).hexdigest()
     if not download.exists():
         _download(entry, file.address, download)
@@ -181,7 +181,7 @@ def _content(file: File, download: Path) -> Iterator[IO[bytes]]:
 
 
 def _download(entry: Entry, address: str, target: Path) -> None:
-    """The network's own troubles, each told in one line."""
+    """Downloads a file; turns each kind of network error into one line."""
     request = urllib.request.Request(address, headers={"User-Agent": "tacit"})
     try:
         with urllib.request.urlopen(request, timeout=30) as reply:
@@ -204,14 +204,14 @@ def _download(entry: Entry, address: str, target: Path) -> None:
 
 
 def _blocks(reply: http.client.HTTPResponse) -> Iterator[bytes]:
-    """The body; a body shorter than the server announced is an error, which urllib leaves unsaid."""
+    """Yields the body; raises an error, which urllib does not, if it is shorter than the server announced."""
     expected = reply.length
-    got = 0
+    received = 0
     while block := reply.read(1 << 16):
-        got += len(block)
+        received += len(block)
         yield block
-    if expected is not None and got < expected:
-        raise http.client.IncompleteRead(b"", expected - got)
+    if expected is not None and received < expected:
+        raise http.client.IncompleteRead(b"", expected - received)
 
 
 def _how(entry: Entry) -> str:
@@ -233,7 +233,7 @@ def _present(file: File, folder: Path) -> Path | None:
 
 
 def _right(file: File, folder: Path) -> bool:
-    """Is the file there, plain or packed, with the right content?"""
+    """Returns whether the file is present, plain or gzipped, with the right content."""
     path = _present(file, folder)
     if path is None:
         return False

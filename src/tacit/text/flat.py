@@ -1,4 +1,4 @@
-"""Runs of flat arrays: where things of different lengths lie one after another."""
+"""Indexes ragged data: runs of different lengths stored one after another in a flat array."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-AT_ONCE = 1 << 20  # cells that are moved together, so that an index of them is small beside the array
+AT_ONCE = 1 << 20  # cells to move at once, so that their index stays small compared with the array
 
 
 def ends(sizes: np.ndarray) -> np.ndarray:
-    """Where each thing starts and the last one ends, [things + 1] int64.
+    """Returns the start of each run and the end of the last one, [runs + 1] int64.
 
     >>> ends(np.array([2, 0, 3]))
     array([0, 2, 2, 5])
@@ -19,7 +19,7 @@ def ends(sizes: np.ndarray) -> np.ndarray:
 
 
 def cells(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The places of all these runs, one run after another, int64.
+    """Returns the indices of all cells of these runs, run after run, int64.
 
     >>> cells(np.array([10, 5]), np.array([2, 3]))
     array([10, 11,  5,  6,  7])
@@ -29,7 +29,7 @@ def cells(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def parts(sizes: np.ndarray, most: int = 0) -> Iterator[slice]:
-    """Things in parts of at most `most` cells (0: AT_ONCE); a larger thing is a part of its own.
+    """Yields slices of consecutive runs with at most `most` cells (0: AT_ONCE); a longer run is a slice by itself.
 
     >>> list(parts(np.array([2, 2, 9, 1]), most=4))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]

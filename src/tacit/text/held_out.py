@@ -1,7 +1,7 @@
-"""Who and what is kept from training, drawn by a run's seed: some to choose by, and as many to report.
+"""Draws the people or sentences to hold out from training, by a run's seed: for validation, and as many for the test.
 
-Whoever measures a run again (the text as packed arrays in `prepare`, the words as typed in `keyboard.measures_text`)
-must find the very people that it never saw, so all of them ask here.
+Training (`prepare`) and every later measurement of the run (`typed`) must hold out the same people, so all of them
+call this module.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tacit.base.randomness import stream, uniform
 from tacit.text.population import Population
 from tacit.text.typists import Typists
 
-LAZY_ABOVE = 20_000  # people; a larger population of typists is made as it is visited
-LONGEST_SCORED = 1000  # words of a message in text that is scored: a longer one goes on as another
-_LAZY_HELD_OUT = 200  # people of such a population who are kept apart, twice
+LAZY_ABOVE = 20_000  # people; the text of a larger population of typists is generated on demand
+LONGEST_SCORED = 1000  # words; in evaluation a longer message is split
+_LAZY_HELD_OUT = 200  # people of such a population for validation, and as many for the test
 _PEOPLE, _SENTENCES = stream("held-out people"), stream("held-out sentences")
 
 
 class Kept(NamedTuple):
-    """Numbers of people, or of one voice's messages."""
+    """Indices of people, or of one person's messages."""
 
     train: np.ndarray  # ascending
     valid: np.ndarray
@@ -30,12 +30,14 @@ class Kept(NamedTuple):
 
 
 def is_lazy(population: Population) -> bool:
-    """Whether it is too large to be made at once."""
+    """Returns whether a population is too large to generate all its text at once."""
     return isinstance(population, Typists) and len(population) > LAZY_ABOVE
 
 
 def people(population: Population, share: float, seed: int, where: str) -> Kept:
-    """A share of the people for validation and as many for the test, in the order drawn; `where` is told of errors.
+    """Draws a share of the people for validation and as many for the test; `where` names the corpus in errors.
+
+    The held-out people are in the order drawn.
 
     >>> from tacit.text.corpus import from_messages
     >>> kept = people(from_messages("demo", {name: ["hi"] for name in "abcde"}), 0.2, seed=0, where="demo")
@@ -43,20 +45,20 @@ def people(population: Population, share: float, seed: int, where: str) -> Kept:
     ([3, 1, 1], [0, 1, 2, 3, 4])
     """
     count = len(population)
-    apart = max(1, round(share * count)) if share else 0
-    if count - 2 * apart < 1 or apart == 0:
+    held = max(1, round(share * count)) if share else 0
+    if count - 2 * held < 1 or held == 0:
         raise TacitError(
-            f"{where}: {count} people and text.held_out_users = {share} leave nobody to train on or to test with; "
+            f"{where}: {count} people and text.held_out_users = {share} leave nobody to train on or nobody to test; "
             "give text of at least 3 people and a share above 0"
         )
     ranked = np.argsort(uniform(seed, _PEOPLE, np.arange(count)), kind="stable")
-    valid, test, train = ranked[:apart], ranked[apart : 2 * apart], np.sort(ranked[2 * apart :])
+    valid, test, train = ranked[:held], ranked[held : 2 * held], np.sort(ranked[2 * held :])
     most = _LAZY_HELD_OUT if is_lazy(population) else None
     return Kept(train, valid[:most], test[:most])
 
 
 def sentences(count: int, share: float, seed: int) -> Kept:
-    """The messages of one voice, each drawn by itself.
+    """Draws validation and test sentences of a corpus of one person, each sentence independently.
 
     >>> [len(part) for part in sentences(1000, 0.1, seed=0)]
     [793, 106, 101]

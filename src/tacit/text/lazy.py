@@ -1,4 +1,4 @@
-"""The text of a population too large to be made at once: a person's is made when a cohort asks for it."""
+"""Generates the text of a large population on demand: a person's text is made when a cohort needs it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tacit.text.packed import Packed, join
 from tacit.text.population import Population
 from tacit.text.vocabulary import Vocabulary
 
-_REMEMBERED = 2000  # people whose text is kept for the next time
+_CACHED = 2000  # people whose text stays in memory
 
 
 class LazyText:
-    """Training text that is made as it is visited; of client c the first `kept[c]` messages count."""
+    """Training text that is generated on demand; client c trains on its first `kept[c]` messages."""
 
     def __init__(
         self,
         population: Population,
-        people: np.ndarray,  # [clients], which of the population
-        sizes: np.ndarray,  # [clients], messages each of them has
-        kept: np.ndarray,  # [clients], messages to train on
+        people: np.ndarray,  # [clients], index in the population
+        sizes: np.ndarray,  # [clients], number of messages
+        kept: np.ndarray,  # [clients], number of messages to train on
         words: Vocabulary,
         lower: bool,
         limit: int,
@@ -30,11 +30,11 @@ class LazyText:
         self.sizes = kept
         self.longest = limit + 1
 
-        @lru_cache(maxsize=_REMEMBERED)
+        @lru_cache(maxsize=_CACHED)
         def text(client: int) -> Packed:
-            here = slice(client, client + 1)
-            one = numbered(population, people[here], sizes[here], lower)
-            return packed(one, cut(one, np.arange(kept[client]), kept[here], one.names, limit), words)
+            only = slice(client, client + 1)
+            one = numbered(population, people[only], sizes[only], lower)
+            return packed(one, cut(one, np.arange(kept[client]), kept[only], one.names, limit), words)
 
         self._text = text
 

@@ -1,8 +1,7 @@
-"""The lines of a file, plain or gzipped, in blocks that can be worked on apart.
+"""Reads a file, plain or gzipped, in blocks of whole lines that can be parsed independently.
 
-A block is some megabytes of whole lines with the place where it begins, so that whoever reads it can say in
-which line of the file a mistake is. A file that turns out to be damaged gives all lines before the damage
-first: the earliest mistake is the one that is told.
+A block is a few megabytes and carries its position, so that a parser can report the line number of an error. A
+damaged file yields all lines before the damage first, so the earliest error in the file is the one reported.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import NamedTuple
 from tacit.base.errors import TacitError
 from tacit.base.progress import Progress, no_progress
 
-_BLOCK, _PIECE = 1 << 22, 1 << 18  # bytes of text that are worked on together, and read at once
+_BLOCK, _PIECE = 1 << 22, 1 << 18  # bytes in a block of text, and in one read
 
 
 class Block(NamedTuple):
-    """Some whole lines of a file."""
+    """Consecutive whole lines of a file."""
 
     path: Path
     line: int  # number of its first line, from 1
@@ -30,7 +29,7 @@ class Block(NamedTuple):
 
 
 def blocks(path: Path, progress: Progress = no_progress, size: int = _BLOCK) -> Iterator[Block]:
-    """The file from its beginning to its end; what is wrong with it as bytes is told here."""
+    """Yields the blocks of a file; raises a `TacitError` if the file cannot be read or unpacked."""
     line, start, held = 1, 0, bytearray()
     pieces = _pieces(path, progress)
     while True:
@@ -48,13 +47,13 @@ def blocks(path: Path, progress: Progress = no_progress, size: int = _BLOCK) -> 
                 yield Block(path, line, start, raw)
                 line, start = line + raw.count(b"\n"), start + end
         if damage is not None:
-            raise _told(path, line - 1, damage) from None
+            raise _read_error(path, line - 1, damage) from None
         if not piece:
             return
 
 
 def lines(block: Block) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a block without their ends."""
+    """Yields the line number and the text of each line in a block."""
     raw, wrong = block.raw, -1
     try:
         text = raw.decode()
@@ -73,7 +72,7 @@ def lines(block: Block) -> Iterator[tuple[int, str]]:
 
 
 def first_line(path: Path) -> str:
-    """The first line that is not blank, or ""."""
+    """Returns the first line that is not blank, or ""."""
     return next((line for block in blocks(path, size=1) for _, line in lines(block) if line.strip()), "")
 
 
@@ -82,12 +81,12 @@ def _pieces(path: Path, progress: Progress) -> Iterator[bytes]:
         whole = os.fstat(file.fileno()).st_size
         zipped = path.suffix == ".gz" or file.peek(2)[:2] == b"\x1f\x8b"
         source = gzip.GzipFile(fileobj=file) if zipped else file
-        while piece := source.read1(_PIECE):  # what there is, also before damage
+        while piece := source.read1(_PIECE):  # read1 also returns what comes before damage
             progress("reading", file.tell() / max(1, whole))
             yield piece
 
 
-def _told(path: Path, line: int, error: Exception) -> TacitError:
+def _read_error(path: Path, line: int, error: Exception) -> TacitError:
     if isinstance(error, EOFError):
         return TacitError(f"{path}, after line {line}: the gzip data ends early; copy or download it again")
     if isinstance(error, gzip.BadGzipFile | zlib.error):

@@ -1,6 +1,6 @@
-"""A corpus to look at: its people, their messages, and figures about them.
+"""Opens a corpus for inspection: its people, their messages, and statistics.
 
-`tacit.corpus` opens one in a notebook; `tacit data describe` prints the same figures.
+`tacit.corpus` opens one in a notebook; `tacit data describe` prints the same statistics.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.text.typists import TypistsConfig
 
 
 class Person(NamedTuple):
-    """One person of a corpus, with what they typed, oldest first."""
+    """One person of a corpus, with their messages, oldest first."""
 
     name: str
     messages: Sequence[Message]
@@ -33,28 +33,28 @@ class Person(NamedTuple):
 
 
 class Description(NamedTuple):
-    """Figures about one part of a corpus."""
+    """Statistics of one part of a corpus."""
 
     statistics: Statistics
-    copies: list[Copy] | None  # people who are copies of others; None: not looked for
-    too_large: bool  # whether that is because the part has more messages than are looked through
-    left_out: tuple[str, ...]  # names in a known corpus that are no person of their own
+    copies: list[Copy] | None  # users who are copies of others; None: not searched
+    too_large: bool  # whether the part has too many messages to search for copies
+    left_out: tuple[str, ...]  # users excluded from a known corpus: copies, or not a single person
 
     def notes(self) -> list[str]:
-        """What the statistics do not say, a line each."""
+        """Returns notes on copies and excluded users, a line each."""
         notes = [
             f"{copy.share:.0%} of the longer messages of {copy.user} are also those of {copy.of}"
             for copy in self.copies or ()
         ]
         if self.left_out:
-            notes.append(f"left out, because they are not people: {', '.join(self.left_out)}")
+            notes.append(f"left out (copies, or not a single person): {', '.join(self.left_out)}")
         return notes
 
 
 class CorpusView:
-    """People and their messages, read when they are looked at.
+    """People and their messages, decoded on access.
 
-    A corpus with fixed splits has one voice in each: the people are called train, valid and test.
+    A corpus with fixed splits has one person in each, called train, valid and test.
 
     Example:
         corpus = tacit.corpus("typists", users=50)
@@ -87,7 +87,7 @@ class CorpusView:
                 yield Person(part if self._split else people.user(k), people.messages(k))
 
     def __getitem__(self, person: int | str) -> Person:
-        """A person by number or by name."""
+        """Returns a person by number or by name."""
         if isinstance(person, str):
             for one in self:
                 if one.name == person:
@@ -101,7 +101,7 @@ class CorpusView:
         raise IndexError(person)
 
     def describe(self) -> Table:
-        """Measures people, words and how far from IID the text is: the figures of `tacit data describe`.
+        """Returns statistics of people, words and non-IID skew, as `tacit data describe` prints them.
 
         Example:
             tacit.corpus("messages.jsonl").describe()
@@ -121,10 +121,10 @@ class CorpusView:
 
 
 def corpus(name: str | Path, *, data: str | Path | None = None, **typists: Any) -> CorpusView:
-    """Opens a corpus to look at: the built-in "typists", a known corpus by name, or a file by path.
+    """Opens a corpus for inspection: the built-in "typists", a known corpus by name, or a file by path.
 
-    A known corpus must have been downloaded with `tacit data get`; `data` is its directory (default: $TACIT_DATA or
-    ~/.cache/tacit). Other keywords are settings of the built-in typists, such as `users` and `messages`.
+    A known corpus must already be in the directory `data` (default: $TACIT_DATA or ~/.cache/tacit), for example by
+    `tacit data get`. Other keywords are settings of the built-in typists, such as `users` and `messages`.
 
     Example:
         tacit.corpus("typists", users=50, messages=20).describe()
@@ -133,7 +133,7 @@ def corpus(name: str | Path, *, data: str | Path | None = None, **typists: Any) 
     named = str(name)
     if typists and named != "typists":
         raise TacitError(
-            f"{next(iter(typists))} is a setting of the built-in typists, and {named} is another corpus"
+            f"{next(iter(typists))} is a setting of the built-in typists, not of {named}; leave it out"
         )
     config: TypistsConfig = build(TypistsConfig, typists, "typists.")
     directory = None if data is None else Path(data)
@@ -141,18 +141,18 @@ def corpus(name: str | Path, *, data: str | Path | None = None, **typists: Any) 
 
 
 def parts_of(name: str, source: Population | SplitCorpus) -> dict[str, Population]:
-    """The parts of a corpus by name: train, valid and test, or all of it under its own name."""
+    """Returns the parts of a corpus by name: train, valid and test, or all of it under its own name."""
     if isinstance(source, SplitCorpus):
         return {"train": source.train, "valid": source.valid, "test": source.test}
     return {name: source}
 
 
 def describe(name: str, parts: Mapping[str, Population]) -> dict[str, Description]:
-    """Measures each part of a corpus; copies are looked for in corpora of at most `copies.MOST` messages."""
+    """Describes each part of a corpus; searches for copies in parts of at most `copies.MOST` messages."""
     left_out = tuple(catalogue.aside(name))
 
     def one(part: Population) -> Description:
-        collected = isinstance(part, Corpus)  # generated typists are no copies
+        collected = isinstance(part, Corpus)  # simulated typists are never copies
         too_large = collected and bool(part.sizes().sum() > copies.MOST)
         copied = copies.find(part) if collected and not too_large else None
         return Description(statistics.describe(part), copied, too_large, left_out)

@@ -1,9 +1,10 @@
-"""Text as flat arrays: who holds which sentences, and batches of sentences packed into rows.
+"""Stores clients' text in flat arrays and packs batches of sentences into rows.
 
-Everything a device needs is in three flat arrays (tokens, where sentences start, where clients start),
-so that a cohort's data is a few numpy gathers and never a Python loop over people. A batch of sentences
-is packed: several short sentences share a row of fixed length, each opened by `<s>`, at which a model
-forgets what came before. Padding, not text, is what makes batches of sentences slow.
+The text is three flat arrays (tokens, start of each sentence, start of each client), so that gathering a cohort
+takes a few numpy operations and no Python loop over people.
+
+In a batch, several short sentences share a row of fixed length. Each begins with `<s>`, at which a model resets its
+state. This avoids padding, which would otherwise take much of a batch's time.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from tacit.text.vocabulary import BOS
 
 
 class Rows(NamedTuple):
-    """Packed sentences: every cell reads a word and predicts the next; `targets` is −1 where empty."""
+    """Sentences packed into rows: each cell has a word and the next one as target; `targets` is −1 in empty cells."""
 
     inputs: Any  # [..., rows, time] int32
     targets: Any  # [..., rows, time] int32
 
 
 class ClientText(Protocol):
-    """The text of many clients, however it is kept: all in memory, or made when it is asked for."""
+    """The text of many clients, in memory or generated on demand."""
 
     @property
     def sizes(self) -> np.ndarray:
-        """How much each client holds, [clients]: what sampling and weights go by."""
+        """Amount of text of each client, [clients], used for sampling and weights."""
         ...
 
     @property
     def longest(self) -> int:
-        """Cells that the longest sequence may take."""
+        """Upper bound on the cells of a sequence."""
         ...
 
     def __len__(self) -> int: ...
 
     def gather(self, clients: np.ndarray) -> Packed:
-        """The text of these clients, in this order."""
+        """Returns the text of these clients, in this order."""
         ...
 
 
@@ -56,26 +57,26 @@ class Packed:
     owners: np.ndarray  # [clients + 1] int64, where each client's sentences start
     names: tuple[str, ...]  # [clients]
 
-    @cached_property  # every round asks
+    @cached_property  # used in every round
     def sizes(self) -> np.ndarray:
-        """How many sentences each client holds, [clients]."""
+        """Number of sentences of each client, [clients]."""
         return np.diff(self.owners)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Cells that each sentence takes in a row: its words and one for the end, [sentences]."""
+        """Cells of each sentence in a row: its words and one for the end, [sentences]."""
         return np.diff(self.offsets) - 1
 
     @property
     def longest(self) -> int:
-        """Cells that the longest sentence takes."""
+        """Cells of the longest sentence."""
         return int(self.lengths.max(initial=1))
 
     def __len__(self) -> int:
         return len(self.owners) - 1
 
     def gather(self, clients: np.ndarray) -> Packed:
-        """The text of these clients, in this order; what that costs does not depend on the others."""
+        """Returns the text of these clients, in this order; the cost does not depend on the other clients."""
         starts = self.owners[clients]
         sizes = self.owners[clients + 1] - starts
         return self.take(
@@ -83,7 +84,7 @@ class Packed:
         )
 
     def take(self, sentences: np.ndarray, owners: np.ndarray, names: Sequence[str]) -> Packed:
-        """These sentences, in this order, as the text of other clients."""
+        """Returns these sentences, in this order, assigned to new clients."""
         starts = self.offsets[sentences]
         spans = self.offsets[sentences + 1] - starts
         return Packed(
@@ -92,7 +93,7 @@ class Packed:
 
 
 def pack(clients: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> Packed:
-    """Flat arrays from lists of encoded sentences (each `<s> … </s>`).
+    """Builds flat arrays from each client's list of encoded sentences (each `<s> … </s>`).
 
     >>> packed = pack([[np.array([0, 5, 1])], [np.array([0, 1]), np.array([0, 4, 4, 1])]], ["a", "b"])
     >>> packed.sizes.tolist(), packed.lengths.tolist()
@@ -105,7 +106,7 @@ def pack(clients: Sequence[Sequence[np.ndarray]], names: Sequence[str]) -> Packe
 
 
 def join(texts: Sequence[Packed]) -> Packed:
-    """The clients of several texts, one text after another."""
+    """Concatenates the clients of several texts."""
     return Packed(
         np.concatenate([np.zeros(0, np.int32), *(t.tokens for t in texts)]),
         ends(np.concatenate([np.zeros(0, np.int64), *(np.diff(t.offsets) for t in texts)])),
@@ -115,7 +116,7 @@ def join(texts: Sequence[Packed]) -> Packed:
 
 
 def bucket(n: int) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, …: few shapes to compile, at most a third wasted.
+    """Rounds up to one of 1, 2, 3, 4, 6, 8, 12, 16, 24, …: few shapes to compile, at most a third of cells empty.
 
     >>> [bucket(n) for n in (1, 5, 9, 17, 33)]
     [1, 6, 12, 24, 48]
@@ -125,10 +126,10 @@ def bucket(n: int) -> int:
 
 
 def place(lengths: np.ndarray, time: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Put sentences into rows of `time` cells, longest first, each into the first row it fits.
+    """Places sentences in rows of `time` cells, longest first, each in the first row with room (first-fit decreasing).
 
-    lengths [batches, sentences], 0 where absent. Returns the row and the first column of each sentence,
-    [batches, sentences], and how many rows each batch needs, [batches]. All batches are packed at once.
+    lengths [batches, sentences] is 0 where absent. Returns the row and the first column of each sentence,
+    [batches, sentences], and the number of rows of each batch, [batches]. All batches are packed at once.
     """
     batches, width = lengths.shape
     order = np.argsort(-lengths, axis=1, kind="stable")
@@ -149,11 +150,11 @@ def place(lengths: np.ndarray, time: int) -> tuple[np.ndarray, np.ndarray, np.nd
 def batch_rows(
     packed: Packed, sentences: np.ndarray, time: int = 0, rows: int = 0
 ) -> tuple[Rows, np.ndarray]:
-    """Batches of sentences as packed rows.
+    """Packs batches of sentences into rows.
 
-    sentences [..., batch] int64 are sentence numbers, −1 where absent. Returns `Rows` of shape
-    [..., rows, time] and, for every cell, its sentence's place in the batch [..., rows, time] (−1: empty).
-    `time` and `rows` of 0 are chosen: the longest sentence and the fullest batch, rounded up to a bucket.
+    sentences [..., batch] int64 are sentence numbers, −1 where absent. Returns `Rows` of shape [..., rows, time] and,
+    for every cell, the index of its sentence in the batch, [..., rows, time] (−1: empty). If `time` or `rows` is 0, it
+    is that of the longest sentence or of the fullest batch, rounded up to a bucket.
     """
     shape, width = sentences.shape[:-1], sentences.shape[-1]
     flat = sentences.reshape(-1, width)

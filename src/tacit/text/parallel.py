@@ -1,8 +1,8 @@
-"""The same work on many blocks, on every core, the results in order.
+"""Maps a function over blocks on all cores and returns the results in order.
 
-Helpers are processes of this very program (`python -m tacit.text.parallel`), asked and answered through pipes.
-They are not forked, because JAX has threads, and not made by `multiprocessing`, which would run a user's script
-a second time. At any moment a few blocks for each helper are under way: memory does not grow with their number.
+Helpers are processes that run `python -m tacit.text.parallel` and communicate through pipes. They are not forked,
+because JAX uses threads, and not started by `multiprocessing`, which would run a user's script a second time. Only a
+few blocks per helper are in flight, so memory does not grow with the number of blocks.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tacit.text import wire
 A = TypeVar("A")
 B = TypeVar("B")
 
-_MOST = 8  # helpers: more would wait for the one process that reads and collects
-_AHEAD = 2  # blocks under way for each helper
+_MOST = 8  # helpers; more would wait for the process that reads and collects
+_AHEAD = 2  # blocks in flight for each helper
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """Returns the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(work: Callable[[A], B], blocks: Iterable[A], helpers: int) -> Iterator[B]:
-    """`map(work, blocks)`, by so many helpers; by this process where they are fewer than two.
+    """Computes `map(work, blocks)` with so many helper processes, or in this process if fewer than two.
 
-    `work` is a function of a module, or a `partial` of one. Whatever went wrong is raised in its turn: where
-    the blocks end with an error, the results of those before it come first.
+    `work` is a module-level function or a `partial` of one. Errors are raised in order: if the iterable of blocks
+    raises, the results of all earlier blocks come first.
 
     >>> list(in_order(abs, [-1, 2, -3], helpers=1))
     [1, 2, 3]
@@ -53,34 +53,34 @@ def in_order(work: Callable[[A], B], blocks: Iterable[A], helpers: int) -> Itera
             end.callback(helper.stop)
             idle.put(helper)
 
-        def ask(block: A) -> B:
+        def compute(block: A) -> B:
             helper = idle.get()
             try:
-                return helper.ask(block)
+                return helper.compute(block)
             finally:
                 idle.put(helper)
 
         waiting: deque[Future[B]] = deque()
-        source, trouble = iter(blocks), None
-        while trouble is None:
+        source, failure = iter(blocks), None
+        while failure is None:
             try:
                 block = next(source)
             except StopIteration:
                 break
             except TacitError as error:
-                trouble = error
+                failure = error
                 break
-            waiting.append(pool.submit(ask, block))
+            waiting.append(pool.submit(compute, block))
             if len(waiting) > _AHEAD * helpers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-        if trouble is not None:
-            raise trouble
+        if failure is not None:
+            raise failure
 
 
 class _Helper:
-    """A process that works for us."""
+    """A helper process and the pipes to it."""
 
     def __init__(self, work: Callable) -> None:
         self._process = subprocess.Popen(
@@ -88,20 +88,20 @@ class _Helper:
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us; it ends when we do
+            start_new_session=True,  # Ctrl-C reaches only the parent, which then stops the helper
         )
-        self._say(work)
+        self._send(work)
 
-    def ask(self, block: Any) -> Any:
+    def compute(self, block: Any) -> Any:
         assert self._process.stdout is not None
         try:
-            self._say(block)
-            good, answer = wire.load(self._process.stdout)
+            self._send(block)
+            succeeded, answer = wire.load(self._process.stdout)
         except (EOFError, BrokenPipeError):
             raise TacitError(
-                "a process that was helping to read the corpus was ended; check the machine's memory, try again"
+                "a helper process that was reading the corpus was killed; check the machine's memory, try again"
             ) from None
-        if not good:
+        if not succeeded:
             raise answer
         return answer
 
@@ -113,19 +113,19 @@ class _Helper:
                 with suppress(BrokenPipeError):
                     pipe.close()
 
-    def _say(self, what: Any) -> None:
+    def _send(self, value: Any) -> None:
         assert self._process.stdin is not None
-        wire.dump(what, self._process.stdin)
+        wire.dump(value, self._process.stdin)
 
 
 def _help() -> None:
-    """What a helper does: hear the work, then answer block after block until nobody asks."""
-    hear, say = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever is printed must not get among the answers
-    work = wire.load(hear)
+    """Runs a helper: reads the function, then computes it for block after block until the pipe closes."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # keeps anything printed out of the answers
+    work = wire.load(requests)
     while True:
         try:
-            block = wire.load(hear)
+            block = wire.load(requests)
         except EOFError:
             return
         try:
@@ -133,7 +133,7 @@ def _help() -> None:
         except Exception as error:
             answer = False, error
         try:
-            wire.dump(answer, say)
+            wire.dump(answer, answers)
         except BrokenPipeError:
             return
 

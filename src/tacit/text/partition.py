@@ -1,15 +1,15 @@
-"""Who holds what: n examples dealt to clients.
+"""Partitions n examples among clients.
 
 A partition is two arrays instead of a list of lists: client k holds the examples
-`order[offsets[k]:offsets[k + 1]]`. `order` is always a permutation of 0..n-1, so nothing is lost and
-nothing is held twice, and no client is left empty. People as they are (`user`) need no dealing.
+`order[offsets[k]:offsets[k + 1]]`. `order` is a permutation of 0..n-1, so every example has exactly one client, and
+no client is empty. The kind `user` (each user is a client) needs no function here.
 
-- `iid`: dealt at random, sizes equal to within one.
-- `shards`: sorted by label and dealt in a few contiguous pieces each (McMahan et al. 2017, §3: 60,000
-  digits in 200 shards of 300, two to a client), so that most clients see two labels.
-- `dirichlet`: for each label, the clients' shares are drawn from Dirichlet(α): label or topic skew that
-  goes from one label per client (α → 0) to none (α → ∞).
-- `quantity`: only the sizes differ, and are log-normal with log-sd σ.
+- `iid`: assigns examples at random; sizes differ by at most one.
+- `shards`: sorts by label, cuts into shards and gives each client a few (McMahan et al. 2017, §3: 60,000 digits in
+  200 shards of 300, two to a client), so that most clients have two labels.
+- `dirichlet`: draws the clients' shares of each label from Dirichlet(α): label or topic skew from one label per
+  client (α → 0) to none (α → ∞).
+- `quantity`: only the sizes differ; they are log-normal with log-sd σ.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tacit.text.flat import ends
 
 @dataclass(frozen=True)
 class PartitionConfig:
-    """Who holds what: the table [partition]. `auto`: by user where users are known, else IID."""
+    """Selects the partition: the table [partition]. `auto` is `user` if the corpus has users, else `iid`."""
 
     kind: Literal["auto", "user", "iid", "shards", "dirichlet", "quantity"] = "auto"
-    clients: int = number(100, 1)  # but for `user`
+    clients: int = number(100, 1)  # not used by `user`
     by: Literal["topic", "user", "length"] = "topic"  # the label that shards and dirichlet skew
     shards: int = number(2, 1)  # shards per client
     alpha: float = number(0.5, 1e-6)  # dirichlet: small is skewed
@@ -46,14 +46,14 @@ class Partition(NamedTuple):
     offsets: np.ndarray  # [clients + 1] int64, from 0 to n
 
     def client(self, k: int) -> np.ndarray:
-        """The examples client k holds."""
+        """Returns the examples of client k."""
         return self.order[self.offsets[k] : self.offsets[k + 1]]
 
 
 def deal(
     kind: str, config: PartitionConfig, n: int, labels: Callable[[], np.ndarray], rng: np.random.Generator
 ) -> Partition:
-    """n examples dealt in the way `kind` names; `labels` [n] are asked for where it goes by them."""
+    """Partitions n examples by the method `kind`; calls `labels`, which returns [n], only if the method uses labels."""
     if kind == "iid":
         return iid(n, config.clients, rng)
     if kind == "quantity":
@@ -64,7 +64,7 @@ def deal(
 
 
 def iid(n: int, clients: int, rng: np.random.Generator) -> Partition:
-    """Examples dealt at random, sizes equal to within one.
+    """Assigns examples at random; sizes differ by at most one.
 
     >>> np.diff(iid(10, 3, np.random.default_rng(0)).offsets)
     array([3, 3, 4])
@@ -76,7 +76,7 @@ def iid(n: int, clients: int, rng: np.random.Generator) -> Partition:
 def shards(
     labels: np.ndarray, clients: int, shards_per_client: int = 2, *, rng: np.random.Generator
 ) -> Partition:
-    """Sorted by label, cut in `clients * shards_per_client` equal pieces, and the pieces dealt at random.
+    """Sorts by label, cuts into `clients * shards_per_client` equal shards and assigns the shards at random.
 
     >>> labels = np.repeat(np.arange(10), 6000)
     >>> p = shards(labels, 100, 2, rng=np.random.default_rng(0))
@@ -88,7 +88,7 @@ def shards(
     if not _whole(shards_per_client) or shards_per_client < 1:
         raise TacitError(f"partition.shards is {shards_per_client}; each client needs at least 1")
     pieces = clients * shards_per_client
-    # Shuffled first, so that which examples of a label share a piece is also chance.
+    # Shuffled first, so that the examples of a label are assigned to its shards at random.
     shuffled = rng.permutation(labels.size)
     by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
     holder = rng.permutation(np.repeat(np.arange(clients), shards_per_client))  # [pieces]
@@ -98,7 +98,7 @@ def shards(
 
 
 def dirichlet(labels: np.ndarray, clients: int, alpha: float, rng: np.random.Generator) -> Partition:
-    """For each label, its examples shared among the clients in Dirichlet(α) proportions.
+    """Divides the examples of each label among the clients in Dirichlet(α) proportions.
 
     >>> labels = np.repeat(np.arange(10), 100)
     >>> p = dirichlet(labels, 20, 0.1, np.random.default_rng(0))
@@ -123,7 +123,7 @@ def dirichlet(labels: np.ndarray, clients: int, alpha: float, rng: np.random.Gen
 
 
 def quantity(n: int, clients: int, sigma: float, rng: np.random.Generator) -> Partition:
-    """Examples dealt at random in log-normal amounts, log-sd σ; σ = 0 makes the sizes equal.
+    """Assigns examples at random in log-normal amounts with log-sd σ; σ = 0 makes the sizes equal.
 
     >>> np.diff(quantity(10, 5, 0.0, np.random.default_rng(0)).offsets)
     array([2, 2, 2, 2, 2])
@@ -133,7 +133,7 @@ def quantity(n: int, clients: int, sigma: float, rng: np.random.Generator) -> Pa
         raise TacitError(f"partition.sigma is {sigma}; the log-sd of the sizes must be between 0 and 100")
     drawn = sigma * rng.standard_normal(clients)
     weights = np.exp(drawn - drawn.max())  # the largest is 1, so no overflow
-    # One each, and the rest in proportion; what rounding down leaves goes to the largest remainders.
+    # One example each, the rest in proportion, rounded by the largest remainder method.
     exact = weights / weights.sum() * (n - clients)
     extra = np.floor(exact).astype(np.int64)
     left = n - clients - int(extra.sum())
@@ -164,13 +164,15 @@ def _labels(labels: np.ndarray) -> np.ndarray:
 
 
 def _cuts(n: int, pieces: int) -> np.ndarray:
-    """Ends of `pieces` runs of n things, equal to within one, [pieces + 1]."""
+    """Returns the boundaries of n things in `pieces` runs whose sizes differ by at most one, [pieces + 1]."""
     return np.arange(pieces + 1, dtype=np.int64) * n // pieces
 
 
 def _from_owner(owner: np.ndarray, clients: int) -> Partition:
-    """The partition in which example e belongs to `owner[e]`, each empty client given one example by
-    whoever holds most at that moment."""
+    """Returns the partition in which example e belongs to `owner[e]`.
+
+    An empty client takes one example from the client that has the most at that moment.
+    """
     sizes = np.bincount(owner, minlength=clients)
     order = np.argsort(owner, kind="stable").astype(np.int64)
     last = np.cumsum(sizes)  # where each client's examples end in `order`
@@ -179,7 +181,7 @@ def _from_owner(owner: np.ndarray, clients: int) -> Partition:
         donor = int(np.argmax(sizes))
         sizes[donor] -= 1
         sizes[k] += 1
-        last[donor] -= 1  # the donor's last example goes
+        last[donor] -= 1  # the donor gives its last example
         owner[order[last[donor]]] = k
     if empty.size:
         order = np.argsort(owner, kind="stable").astype(np.int64)

@@ -1,14 +1,14 @@
-"""Words as pieces (paper 4, section 6): a small inventory from which every word can be put together.
+"""Trains and applies an inventory of word-pieces (paper 4, section 6): a small set of strings that spell every word.
 
-The inventory is Kudo's unigram model (2018), trained by sentencepiece on a table of word counts, which federated
-counting provides: nobody's text is needed. A word is written with the segmentation of the highest probability.
+The inventory is Kudo's unigram model (2018). sentencepiece trains it on a table of word counts, which federated
+counting provides, so nobody's text is needed. A word is encoded by its most probable segmentation.
 
-The last piece of a word carries the marker `▁`, the others never do. So no word's pieces are the beginning of
-another's, and a word is known the moment its last piece is read: the lexicon transducer can be sequential
-(`tacit.ngram.distillation.lexicon`). With the usual marker in front, half the words begin another.
+The last piece of a word ends with the marker `▁`; no other piece contains it. So no word's pieces are a prefix of
+another's, and a word is complete as soon as its last piece is read. This makes the lexicon transducer sequential
+(`tacit.ngram.distillation.lexicon`). With the usual leading marker, half the words are a prefix of another.
 
-Ids 0, 1, 2 are `<s>`, `</s>`, `<unk>`, as in every vocabulary here. `<unk>` stands for a whole word that has a
-character outside the inventory. The file is sentencepiece's own `.model`; equal counts give equal bytes.
+Ids 0, 1, 2 are `<s>`, `</s>`, `<unk>`, as in every vocabulary here. `<unk>` is a whole word with a character outside
+the inventory. The file is sentencepiece's `.model` format; equal counts give equal bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 MARKER = "▁"
 
-_LINES = 50_000  # that words are told to sentencepiece in, if there are not more words
-_MOST = 2**40  # a word's count as sentencepiece gets it; sums must stay below 2⁶³
+_LINES = 50_000  # lines of the table for sentencepiece, unless there are more words
+_MOST = 2**40  # the largest count passed to sentencepiece; sums must stay below 2⁶³
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """An inventory, as the bytes of its file.
+    """An inventory of word-pieces, stored as the bytes of its file.
 
     >>> few = train({"low": 5, "lower": 4, "lowest": 3, "newest": 6, "wide": 2}, size=18)
     >>> few.decode(few.encode(["lowest", "new"]))
@@ -58,55 +58,55 @@ class Pieces:
 
     @cached_property
     def ends(self) -> NDArray[np.bool_]:
-        """Whether a word is over after each piece, [pieces]."""
+        """Whether each piece ends a word, [pieces]."""
         pieces = self.vocabulary.words
         return np.array([i <= UNK or piece.endswith(MARKER) for i, piece in enumerate(pieces)], np.bool_)
 
     @cached_property
     def whole(self) -> NDArray[np.bool_]:
-        """Whether each piece is a word by itself, if one begins with it, [pieces]: what can be suggested."""
+        """Whether each piece is a whole word if a word begins with it, [pieces]; such pieces can be suggested."""
         pieces = self.vocabulary.words
         return np.array([piece.endswith(MARKER) and piece != MARKER for piece in pieces], np.bool_)
 
     @cached_property
     def _memory(self) -> dict[str, tuple[int, ...]]:
-        return dict.fromkeys(SPECIALS, (UNK,))  # typed by a person, they are unknown words
+        return dict.fromkeys(SPECIALS, (UNK,))  # in text they are unknown words
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
     def segment(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """The pieces of each word; (2,) where the inventory lacks one of its characters."""
+        """Returns the pieces of each word; (2,) if the inventory lacks one of its characters."""
         known = self._memory
         new = [word for word in dict.fromkeys(words) if word not in known]
-        spelt = self._processor.encode(new) if new else []  # a call costs much, even for nothing
-        for word, found in zip(new, spelt, strict=True):
-            whole = MARKER not in word and "".join(self.vocabulary.words[i] for i in found) == word + MARKER
-            known[word] = tuple(found) if whole else (UNK,)
+        spelt = self._processor.encode(new) if new else []  # a call is slow even without words
+        for word, ids in zip(new, spelt, strict=True):
+            whole = MARKER not in word and "".join(self.vocabulary.words[i] for i in ids) == word + MARKER
+            known[word] = tuple(ids) if whole else (UNK,)
         return [known[word] for word in words]
 
     def encode(self, words: Iterable[str]) -> np.ndarray:
-        """Ids of one message's pieces with its start and end, [pieces + 2] int32: `Vocabulary.encode` for pieces."""
+        """Returns the ids of a message's pieces with its start and end, [pieces + 2] int32, as `Vocabulary.encode`."""
         pieces = [piece for word in self.segment(list(words)) for piece in word]
         return np.array([BOS, *pieces, EOS], np.int32)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words of pieces; a word that was not finished comes without its end."""
-        said = "".join(
+        """Returns the words of pieces; an unfinished last word is returned as far as it goes."""
+        text = "".join(
             SPECIALS[UNK] + MARKER if i == UNK else self.vocabulary.words[i] for i in ids if i > EOS
         )
-        return [word for word in said.split(MARKER) if word]
+        return [word for word in text.split(MARKER) if word]
 
     def words_in(self, tokens: NDArray) -> NDArray[np.int64]:
-        """The number of the word that each token belongs to, [tokens] from 0; `<s>` and `</s>` count as words."""
+        """Returns the index of the word that each token belongs to, [tokens] from 0; `<s>` and `</s>` are words."""
         over = self.ends[tokens]
         return np.cumsum(over) - over
 
     def outside(self, words: Vocabulary, tokens: NDArray) -> NDArray[np.bool_]:
-        """Which pieces of `<s> … </s>` sentences belong to words outside a vocabulary of words, [tokens].
+        """Returns which pieces of `<s> … </s>` sentences belong to words outside a word vocabulary, [tokens].
 
-        A word is compared by a 64-bit hash of its pieces. A word written with other pieces than its best ones
-        is outside too; `encode` never does that.
+        Words are compared by a 64-bit hash of their pieces. A word in another segmentation than the most probable one
+        counts as outside; `encode` never produces one.
         """
         segments = [s for s in self.segment(words.words[UNK + 1 :]) if s != (UNK,)]
         sizes = np.array([len(s) for s in segments], np.int64)
@@ -119,27 +119,27 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a piece model reads text: its pieces, and the words that a word model in its place would know.
+    """How a piece model reads text: its pieces, and the vocabulary of the word model that it is compared with.
 
-    The words change nothing that is learnt; terms of all others are left out where the two are compared.
+    The words do not affect training. A comparison with the word model leaves out the terms of all other words.
     """
 
     pieces: Pieces
     words: Vocabulary
 
     def encode(self, words: Iterable[str]) -> np.ndarray:
-        """Ids of one message's pieces with its start and end, [pieces + 2] int32."""
+        """Returns the ids of one message's pieces with its start and end, [pieces + 2] int32."""
         return self.pieces.encode(words)
 
     def outside(self, tokens: NDArray) -> NDArray[np.bool_]:
-        """Which pieces belong to words that the word model would not know, [tokens]."""
+        """Returns which pieces belong to words outside the word model's vocabulary, [tokens]."""
         return self.pieces.outside(self.words, tokens)
 
 
 def train(counts: Mapping[str, float], size: int) -> Pieces:
-    """The inventory of `size` pieces (`<s>`, `</s>`, `<unk>` counted) for words with their counts.
+    """Trains an inventory of `size` pieces, including `<s>`, `</s>` and `<unk>`, on word counts.
 
-    Counts need not be whole, as clipped ones are not; they are scaled so that the smallest is 1.
+    Counts may be fractions, as clipped counts are; they are then scaled so that the smallest is 1.
     """
     for word, count in counts.items():
         if not count >= 0 or count == float("inf"):
@@ -154,7 +154,7 @@ def train(counts: Mapping[str, float], size: int) -> Pieces:
 
 
 def from_table(lines: Sequence[str], size: int, by_script: bool = False) -> Pieces:
-    """The inventory that sentencepiece makes of lines `word<TAB>count`; `by_script` keeps scripts in pieces apart."""
+    """Trains an inventory on lines `word<TAB>count`; `by_script` splits pieces where the script changes."""
     file = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -166,11 +166,11 @@ def from_table(lines: Sequence[str], size: int, by_script: bool = False) -> Piec
             character_coverage=1.0,
             normalization_rule_name="identity",
             treat_whitespace_as_suffix=True,
-            split_by_unicode_script=by_script,  # don't is one word: the tokeniser has decided
+            split_by_unicode_script=by_script,  # off by default: the tokeniser keeps words such as don't whole
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
-            num_threads=16,  # decides the order of sums and so the bytes, on any number of cores
+            num_threads=16,  # sets the order of sums and so the bytes, whatever the number of cores
             minloglevel=2,
         )
     except (RuntimeError, OSError) as error:
@@ -179,11 +179,11 @@ def from_table(lines: Sequence[str], size: int, by_script: bool = False) -> Piec
 
 
 def _lines(counts: Mapping[str, float], unit: float) -> list[str]:
-    """The table that sentencepiece reads, `word<TAB>count`, a common word on many lines.
+    """Returns the table for sentencepiece, `word<TAB>count`, with frequent words on many lines.
 
-    It takes its first candidates, strings of several characters, by how many lines have them, but single characters
-    by their counts. With a line for each word, `a` and the marker are so much likelier than `a▁` at first that the
-    commonest words would stay in two pieces for ever. The lines are mixed: equal neighbours make it slow.
+    sentencepiece ranks its first candidates, strings of several characters, by the number of lines that contain them,
+    but single characters by their counts. With one line per word, `a` and the marker begin so much likelier than `a▁`
+    that the most frequent words would always be two pieces. The lines are shuffled, because equal neighbours are slow.
     """
     words = sorted(counts, key=lambda word: (-counts[word], word))
     amount = np.array([counts[word] / unit for word in words])
@@ -194,7 +194,7 @@ def _lines(counts: Mapping[str, float], unit: float) -> list[str]:
 
 
 def read_counts(path: Path) -> dict[str, float]:
-    """A table of counts, `word<TAB>count` a line; lines that begin with `#` and a tab-less rest are comments."""
+    """Reads a table of counts, `word<TAB>count` a line; lines that begin with `#` and have no tab are comments."""
     counts: dict[str, float] = {}
     try:
         lines = path.read_text("utf-8-sig").splitlines()
@@ -213,13 +213,13 @@ def read_counts(path: Path) -> dict[str, float]:
 
 
 def load(path: Path) -> Pieces:
-    """Read an inventory's `.model` file."""
+    """Reads an inventory from a `.model` file."""
     try:
         data = path.read_bytes()
         if not data:
             raise RuntimeError("empty")
-        found = Pieces(data)
-        words = found.vocabulary.words
+        pieces = Pieces(data)
+        words = pieces.vocabulary.words
     except OSError as error:
         raise TacitError(f"{path}: cannot read this inventory of pieces ({error.strerror})") from None
     except (RuntimeError, UnicodeDecodeError):
@@ -228,39 +228,39 @@ def load(path: Path) -> Pieces:
         raise TacitError(
             f"{path}: this inventory marks the beginning of words or has other specials; make one with Tacit"
         )
-    return found
+    return pieces
 
 
 def inventory(path: Path, size: int) -> Pieces:
-    """The inventory that `text.inventory` names: a `.model` file, or counts to make one of `size` pieces from.
+    """Returns the inventory that `text.inventory` names: loads a `.model` file, or trains `size` pieces on counts.
 
-    A directory of `tacit count` or of a run stands for its counts.tsv or pieces.model.
+    In a directory of a run or of `tacit count`, the file is pieces.model or counts.tsv.
     """
     if path.is_dir():
         path = path / ("pieces.model" if (path / "pieces.model").is_file() else "counts.tsv")
     if path.suffix != ".model":
         return train(read_counts(path), size)
-    found = load(path)
-    if len(found) != size:
+    pieces = load(path)
+    if len(pieces) != size:
         raise TacitError(
-            f"{path} holds {len(found)} pieces and text.pieces is {size}; set it to {len(found)}"
+            f"{path} has {len(pieces)} pieces, but text.pieces is {size}; set it to {len(pieces)}"
         )
-    return found
+    return pieces
 
 
 def _refused(reason: str, size: int) -> TacitError:
-    """What sentencepiece says, in a line that tells what to do."""
+    """Turns sentencepiece's error message into one line that says what to do."""
     if most := re.search(r"too high.*<= (\d+)", reason):
         return TacitError(
             f"{size} pieces are too many: the counts allow {most[1]}; ask for fewer or count more"
         )
     if least := re.search(r"required_chars\. \d+ vs (\d+)", reason):
-        return TacitError(f"{size} pieces are too few: the characters alone are {least[1]}; ask for more")
+        return TacitError(f"{size} pieces are too few: the characters alone need {least[1]}; ask for more")
     return TacitError(f"sentencepiece could not make {size} pieces: {' '.join(reason.split())[:200]}")
 
 
 def _hashes(tokens: NDArray, number: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A hash of each run of tokens, the runs numbered 0, 1, … without gaps, [runs]."""
+    """Returns a hash of each run of tokens, [runs]; `number` is 0, 1, … without gaps."""
     first = np.searchsorted(number, np.arange(number[-1] + 1 if len(number) else 0))
     place = np.arange(len(number)) - first[number]
     with np.errstate(over="ignore"):

@@ -1,8 +1,7 @@
-"""People and what each of them typed: the one shape in which text enters Tacit.
+"""Defines `Population`, the interface of every text source: people and the messages of each, in time order.
 
-A population is anything that can say how many people it has and give one person's messages in time
-order. A corpus read from a file keeps them as bytes and the built-in typists make them when asked, so
-a population of a million costs little until its people are visited.
+A corpus read from a file stores messages as bytes, and the built-in typists generate them on demand. So a
+population of a million people costs little until its messages are read.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 
 
 class Message(NamedTuple):
-    """One thing a person typed. `topic` is known only where the source says it (the built-in typists)."""
+    """One message. Only the built-in typists provide a `topic`."""
 
     text: str
     time: str = ""
@@ -30,13 +29,13 @@ class Population(Protocol):
     def __len__(self) -> int: ...
 
     def user(self, k: int) -> str:
-        """The name under which person k is known."""
+        """Returns the name of person k."""
         ...
 
     def messages(self, k: int) -> Sequence[Message]:
-        """What person k typed, oldest first."""
+        """Returns the messages of person k, oldest first."""
         ...
 
     def sizes(self) -> np.ndarray:
-        """How many messages each person holds, [people] int64, without making the text."""
+        """Returns the number of messages of each person, [people] int64, without generating text."""
         ...

@@ -1,10 +1,12 @@
-"""From a corpus to what training needs: a vocabulary, clients with their text, and what is kept aside.
+"""Prepares a corpus for training: builds the vocabulary, assigns text to clients and holds out validation and test.
 
-Of a corpus that knows its people, some people are kept for validation and as many for the test (held-out
-typists), and of every other person the latest messages are kept apart (held-out text of seen typists).
-A corpus with its own splits keeps them. A corpus of one voice is split by sentences. Validation chooses,
-the test reports; neither is ever trained on, and the vocabulary is taken from training text only (but for
-the FedAtt protocol, which counts all splits), or from a list of words.
+- A corpus with users: a share of the people is held out for validation and as many for the test (held-out typists).
+  The latest messages of everybody else are held out too (held-out text of seen typists).
+- A corpus with train, valid and test files keeps its splits.
+- A corpus of one person is split by sentence.
+
+Validation selects, the test reports; neither is trained on. The vocabulary comes from training text only (except in
+the FedAtt protocol, which counts all splits) or from a word list.
 """
 
 from __future__ import annotations
@@ -44,44 +46,44 @@ from tacit.text.typists import Typists, TypistsConfig
 from tacit.text.vocabulary import EOS, Vocabulary
 
 _DEAL = stream("deal examples")
-_LAZY_VOCABULARY = 3000  # people whose words are counted, where not everybody is visited
+_LAZY_VOCABULARY = 3000  # people whose words are counted in a population that is generated on demand
 
 
 @dataclass(frozen=True)
 class TextConfig:
-    """What is read, and what of it is kept aside: the table [text] of a configuration."""
+    """Selects the text and what to hold out: the table [text] of a configuration."""
 
     corpus: str = "typists"  # "typists", a name of `tacit data list`, or a path
     protocol: Literal["plain", "fedatt"] = "plain"  # fedatt: as papers 1 and 2 (see tacit.text.corpus)
     case: Literal["lower", "keep"] = "lower"
-    vocabulary: int = number(5000, 0)  # words kept, <s> </s> <unk> counted; 0 keeps them all
-    words: str = ""  # a file of words, the likeliest first, to keep those of; "" counts the training text
-    pieces: int = number(0, 0)  # word-pieces in place of words; 0: words. See tacit.text.pieces
+    vocabulary: int = number(5000, 0)  # number of words, including <s> </s> <unk>; 0 keeps all
+    words: str = ""  # a file with the words, most frequent first; "" counts the training text
+    pieces: int = number(0, 0)  # number of word-pieces, instead of words; 0: words. See tacit.text.pieces
     inventory: str = ""  # where pieces come from: counts of words (`tacit count`), or a .model file
-    max_words: int = number(30, 0)  # training: a longer message goes on in a new sequence; 0: no limit
-    held_out_users: float = number(0.1, 0, 0.45)  # share of people for validation, and again for the test
-    held_out_text: float = number(0.1, 0, 0.9)  # share of each training person's latest messages
-    fingerprint: str = ""  # of the corpus; a run writes it down, and no other text is taken for it then
+    max_words: int = number(30, 0)  # training: a longer message is split into sequences; 0: no limit
+    held_out_users: float = number(0.1, 0, 0.45)  # share of people for validation, and as many for the test
+    held_out_text: float = number(0.1, 0, 0.9)  # share of each training person's messages, the latest
+    fingerprint: str = ""  # hash of the corpus, stored in a run; if set, other text is refused
 
     def of(self, corpus: str, protocol: Literal["plain", "fedatt"] = "plain") -> TextConfig:
-        """The same reading of another corpus."""
+        """Returns the same settings for another corpus."""
         return replace(self, corpus=corpus, protocol=protocol, fingerprint="")
 
 
 class Prepared(NamedTuple):
-    """Everything that training and evaluation read."""
+    """The data of a run: everything that training and evaluation read."""
 
     vocabulary: Vocabulary
     clients: ClientText
     valid: Packed
     test: Packed  # held-out typists, or the corpus's own test split
     seen: Packed | None  # held-out text of typists who were trained on
-    spelling: Spelling | None = None  # of a piece model; its vocabulary are the pieces
-    fingerprint: str = ""  # of the corpus
+    spelling: Spelling | None = None  # only for a piece model, whose `vocabulary` is its pieces
+    fingerprint: str = ""  # hash of the corpus; "" for the built-in typists
 
 
 def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], list[list[str]]]:
-    """How one message becomes sequences of words under a configuration; `encode` does it to many at once.
+    """Returns the function that splits one message into sequences of words; `encode` does this for many at once.
 
     >>> sequences(TextConfig(max_words=2), False)(Message("Hi Ana, ok?"))
     [['hi', 'ana'], [',', 'ok'], ['?']]
@@ -99,7 +101,7 @@ def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], lis
 def read_population(
     config: TextConfig, typists: TypistsConfig, data: Path | None = None, progress: Progress = no_progress
 ) -> Population | corpus.SplitCorpus:
-    """The corpus that `text.corpus` names: the built-in typists, a known corpus, or a path."""
+    """Reads the corpus that `text.corpus` names: the built-in typists, a known corpus, or a path."""
     if config.corpus == "typists":
         if config.protocol != "plain":
             raise TacitError(
@@ -111,8 +113,8 @@ def read_population(
     found = found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
     if config.fingerprint and config.fingerprint != corpus.fingerprint(found):
         raise TacitError(
-            f"{config.corpus} is not the text that the run was trained on: people or messages have changed, and who is "
-            "held out with them; bring that text back, or train again"
+            f"{config.corpus} is not the text that the run was trained on: people or messages have changed, and so has "
+            "who is held out; restore that text, or train again"
         )
     return found
 
@@ -124,13 +126,13 @@ def whole_corpus(
     data: Path | None = None,
     progress: Progress = no_progress,
 ) -> Packed:
-    """Every part of a corpus, for scoring a model on text it was not trained from."""
+    """Reads and encodes all of a corpus, to evaluate a model on a corpus it was not trained on."""
     source = read_population(config, typists, data, progress)
-    found = []
+    texts = []
     for part in source if isinstance(source, corpus.SplitCorpus) else [source]:
-        said = everybody(part, config.case == "lower", progress)
-        found.append(packed(said, of_people(said, np.arange(len(part)), _scored(config)), words))
-    text = found[0] if len(found) == 1 else join(found)
+        messages = everybody(part, config.case == "lower", progress)
+        texts.append(packed(messages, of_people(messages, np.arange(len(part)), _scored(config)), words))
+    text = texts[0] if len(texts) == 1 else join(texts)
     if len(text.offsets) < 2:
         raise TacitError(f"{config.corpus}: no message has a word in it; give a corpus with text")
     return text
@@ -145,7 +147,7 @@ def prepare(
     data: Path | None = None,
     progress: Progress = no_progress,
 ) -> Prepared:
-    """Read, split, build the vocabulary (unless one is given) and pack.
+    """Reads a corpus, builds the vocabulary unless `words` is given, and packs the text of clients and held-out sets.
 
     >>> few = TypistsConfig(users=20, messages=10)
     >>> ready = prepare(TextConfig(vocabulary=200), PartitionConfig(), few, seed=0)
@@ -153,9 +155,9 @@ def prepare(
     (200, 16)
     """
     source = read_population(config, typists, data, progress)
-    mark = ""  # of typists: they are made as the configuration says
+    fingerprint = ""  # the built-in typists need none: the configuration determines their text
     if isinstance(source, corpus.Corpus | corpus.SplitCorpus):
-        mark = corpus.fingerprint(source)
+        fingerprint = corpus.fingerprint(source)
     lower = config.case == "lower"
     if isinstance(source, corpus.SplitCorpus):
         texts = [everybody(part, lower, progress) for part in source]
@@ -168,11 +170,11 @@ def prepare(
         ready = _prepare_people(source, config, split, seed, words, progress)
     if ready.seen is not None and len(ready.seen.offsets) < 2:  # held_out_text = 0, or one message each
         ready = ready._replace(seen=None)
-    return ready._replace(fingerprint=mark)
+    return ready._replace(fingerprint=fingerprint)
 
 
 class _Part(NamedTuple):
-    """Some messages of one voice."""
+    """Messages of a corpus of one person."""
 
     text: Numbered
     messages: np.ndarray
@@ -188,7 +190,7 @@ def _prepare_split(
     seed: int,
     words: Vocabulary | Spelling | None,
 ) -> Prepared:
-    """One voice in three parts: to train on, to choose by and to report."""
+    """Prepares a corpus of one person in three parts: training, validation and test."""
     if words is None:
         words = _words(config, lambda: _counted(parts if config.protocol == "fedatt" else parts[:1]))
     train, *others = parts
@@ -198,7 +200,7 @@ def _prepare_split(
 
 
 def _split_sentences(text: Numbered, config: TextConfig, seed: int) -> list[_Part]:
-    """One voice: its messages split by chance into training, validation and test."""
+    """Splits the messages of one person at random into training, validation and test."""
     messages = len(text.offsets) - 1
     parts = [_Part(text, kept) for kept in held_out.sentences(messages, config.held_out_users, seed)]
     for name, chosen in zip(("training", "validation", "the test"), parts, strict=True):
@@ -218,7 +220,7 @@ def _prepare_people(
     sizes, lower = population.sizes(), config.case == "lower"
     train, valid, test = held_out.people(population, config.held_out_users, seed, config.corpus)
     later = np.minimum(np.maximum(sizes - 1, 0), np.round(config.held_out_text * sizes).astype(np.int64))
-    kept = sizes - later  # [people] messages; one at least stays for training
+    kept = sizes - later  # [people] messages to train on, at least one
     lazy = held_out.is_lazy(population)
     read = train
     if lazy:
@@ -240,21 +242,20 @@ def _prepare_people(
         clients = packed(text, _deal(earlier, split, seed, known_users=True), words)
         first, count = first + count, sizes[read] - count
         seen = packed(text, cut(text, cells(first, count), count, names, _scored(config)), words)
-    here = np.arange(len(read), len(who))
-    others = (of_people(text, some, _scored(config)) for some in np.split(here, [len(valid)]))
-    valid_text, test_text = (packed(text, some, words) for some in others)
+    held = np.split(np.arange(len(read), len(who)), [len(valid)])  # places of valid and test people in `text`
+    valid_text, test_text = (packed(text, of_people(text, k, _scored(config)), words) for k in held)
     return _prepared(words, clients, valid_text, test_text, seen)
 
 
 def _counted(parts: list[_Part]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    total: Counter[str] = Counter()
     for part in parts:
-        found.update(counts(part.text, part.cut(0)))
-    return found
+        total.update(counts(part.text, part.cut(0)))
+    return total
 
 
 def _words(config: TextConfig, counted: Callable[[], Mapping[str, int]]) -> Vocabulary | Spelling:
-    """The vocabulary, of a list or of the training text, and with `text.pieces` how a piece model reads its words."""
+    """Returns the vocabulary from a word list or from the training text; with `text.pieces`, its spelling in pieces."""
     if config.words:
         file = catalogue.user_path(config.words)
         words = vocabulary.listed(file, config.vocabulary, config.case == "lower")
@@ -274,9 +275,10 @@ def _prepared(
 
 
 def _scored(config: TextConfig) -> int:
-    """The longest sequence in text that is scored: no end of message is scored that nobody typed.
+    """Returns the limit on a sequence in evaluation (0: none).
 
-    Training cuts long messages to save time; an evaluation only those that no program could hold.
+    Training splits long messages to save time. Evaluation splits only those too long to process, because a split adds
+    an end of message that nobody typed.
     """
     return LONGEST_SCORED if config.max_words else 0
 
@@ -291,16 +293,16 @@ def _refuse_lazy(config: TextConfig, split: PartitionConfig) -> None:
 
 
 def _deal(held: Sequences, split: PartitionConfig, seed: int, known_users: bool) -> Sequences:
-    """Deal training sentences to clients as [partition] says; nobody is left who holds none."""
+    """Assigns training sequences to clients as [partition] says; drops clients without text."""
     if len(held.starts) == 0:
         raise TacitError("there is no text to train on; give a corpus with messages")
     kind = split.kind if split.kind != "auto" else "user" if known_users else "iid"
     if kind == "user":
-        some = np.flatnonzero(held.sizes)
-        if len(some) == len(held.names):
+        with_text = np.flatnonzero(held.sizes)
+        if len(with_text) == len(held.names):
             return held
-        sizes, names = held.sizes[some], [held.names[k] for k in some.tolist()]
-        return held.take(cells(held.owners[some], sizes), ends(sizes), names)
+        sizes, names = held.sizes[with_text], [held.names[k] for k in with_text.tolist()]
+        return held.take(cells(held.owners[with_text], sizes), ends(sizes), names)
     dealt = partition.deal(
         kind, split, len(held.starts), lambda: _labels(held, split.by), generator(seed, _DEAL)
     )
@@ -314,12 +316,12 @@ def _labels(held: Sequences, by: str) -> np.ndarray:
     if by == "length":
         return held.lengths
     if held.topics is None:
-        raise TacitError("partition.by = 'topic' needs a corpus that knows topics; use 'length' or 'user'")
+        raise TacitError("partition.by = 'topic' needs a corpus with topics; use 'length' or 'user'")
     return held.topics
 
 
 def context(text: str, words: Vocabulary | Spelling, config: TextConfig) -> np.ndarray:
-    """What a model reads when a person has typed `text` so far: `<s>` and its words, [words + 1] int32."""
+    """Encodes the text typed so far as a model's context: `<s>` and its words, [words + 1] int32."""
     typed = splitter(config.case == "lower", pretokenized=False)(text)
     ids = words.encode(typed[-config.max_words :])
     return ids[ids != EOS]

@@ -1,7 +1,7 @@
-"""From lines to messages in flat arrays: who typed, when, and what, without an object for each of them.
+"""Parses lines into messages in flat arrays (user, time, text), without a Python object for each message.
 
-What a line may look like is told in `corpus`. A function of this module works on one block of lines and knows
-nothing of the others, so that blocks can be worked on by several processes.
+`corpus` describes the formats of a line. The functions here take one block of lines at a time and share no state,
+so that several processes can parse blocks in parallel.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?")
 
 
 class Records(NamedTuple):
-    """The messages of a block, or of all blocks, in the order of their lines."""
+    """The messages of one block or of all blocks, in line order."""
 
-    users: tuple[str, ...]  # those who typed them, by first appearance
-    person: np.ndarray  # [messages] int32, place in `users`
-    line: np.ndarray  # [messages] int32, in the file
-    kind: np.ndarray  # [messages] int8, of its time: NO_TIME, DATE or NUMBER
-    spans: np.ndarray  # [messages, 2] int32, bytes of its time and of its text
-    data: bytes | mmap.mmap  # time and text, message after message
+    users: tuple[str, ...]  # in order of first appearance
+    person: np.ndarray  # [messages] int32, index in `users`
+    line: np.ndarray  # [messages] int32, line number in the file
+    kind: np.ndarray  # [messages] int8, kind of time: NO_TIME, DATE or NUMBER
+    spans: np.ndarray  # [messages, 2] int32, lengths in bytes of time and text
+    data: bytes | mmap.mmap  # time and text of each message, concatenated
 
 
 def json_records(block: Block) -> Records:
-    """Messages of JSON lines; those without text are left out."""
+    """Parses JSON lines; messages without text are skipped."""
     users: dict[str, int] = {}
     person: list[int] = []
     numbers: list[int] = []
@@ -54,7 +54,7 @@ def json_records(block: Block) -> Records:
 
 
 def text_records(block: Block, *, last_column: bool, fedatt: bool) -> Records:
-    """Sentences of plain text, all of one person; blank ones are left out."""
+    """Parses plain text, one sentence a line, all of one person; blank sentences are skipped."""
     numbers: list[int] = []
     pieces: list[str] = []
     for number, line in lines(block):
@@ -68,9 +68,9 @@ def text_records(block: Block, *, last_column: bool, fedatt: bool) -> Records:
 
 
 def from_texts(messages: dict[str, list[str]]) -> Records:
-    """Messages at hand, of each person oldest first."""
-    texts = [text for mine in messages.values() for text in mine]
-    person = [k for k, mine in enumerate(messages.values()) for _ in mine]
+    """Returns the records of messages given by user, oldest first."""
+    texts = [text for typed in messages.values() for text in typed]
+    person = [k for k, typed in enumerate(messages.values()) for _ in typed]
     pieces = [piece for text in texts for piece in ("", text)]
     return _flat(messages, person, [0] * len(texts), [NO_TIME] * len(texts), pieces)
 
@@ -78,7 +78,7 @@ def from_texts(messages: dict[str, list[str]]) -> Records:
 def _flat(
     users: Iterable[str], person: list[int], numbers: list[int], kinds: list[int], pieces: list[str]
 ) -> Records:
-    """`pieces`: time, text, time, text, …"""
+    """Joins the columns into `Records`; `pieces` is time, text, time, text, …"""
     data = [piece.encode("utf-8", "surrogatepass") for piece in pieces]
     spans = np.fromiter(map(len, data), np.int32, len(data)).reshape(-1, 2)
     columns = np.array(person, np.int32), np.array(numbers, np.int32), np.array(kinds, np.int8)
@@ -86,7 +86,7 @@ def _flat(
 
 
 def _record(path: Path, number: int, line: str) -> tuple[str, str, str | int | None]:
-    """One checked line: user, text, time."""
+    """Parses and checks one line; returns user, text and time."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -113,7 +113,7 @@ def _record(path: Path, number: int, line: str) -> tuple[str, str, str | int | N
             f'{path}, line {number}: "time" must be a whole number or an ISO date (2024-05-01), not {shown}'
         )
     user, text = record["user"], record["text"]
-    if "\\u" in line:  # an escape can spell half a surrogate pair, which no UTF-8 file could hold later
+    if "\\u" in line:  # an escape can give half a surrogate pair, which UTF-8 cannot encode
         user, text = (s.encode("utf-8", "surrogatepass").decode("utf-8", "replace") for s in (user, text))
     return user, text, time
 

@@ -1,8 +1,8 @@
-"""Bytes that grow: in memory while they are few, in a temporary file once they are many.
+"""Collects bytes in memory and, once they are many, in a temporary file.
 
-A large corpus passes through two of these on its way from a file to packed arrays (its text, then the numbers
-of its words), so that neither is ever held as Python objects and the memory for both can be taken back by the
-system. The file lies where TMPDIR says, has no name and is gone when nobody looks at it any more.
+A large corpus passes through two spills between its file and the packed arrays: its text, then the ids of its words.
+Neither is ever held as Python objects, and the system can reclaim the memory of both. The temporary file is in
+TMPDIR, has no name and is deleted when it is closed.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ _IN_MEMORY = 1 << 25  # bytes
 
 
 class Spill:
-    """Write pieces, then look at all of them.
+    """A growing buffer: write pieces, then view all of them.
 
     >>> spill = Spill()
     >>> spill.write(b"ab")
     >>> spill.write(b"c")
-    >>> spill.look()[1:3]
+    >>> spill.view()[1:3]
     b'bc'
     """
 
     def __init__(self) -> None:
-        self._few = bytearray()
+        self._buffer = bytearray()
         self._file: IO[bytes] | None = None
 
     def write(self, piece: bytes | memoryview | mmap.mmap) -> None:
-        """Append a piece."""
-        self._few += piece
-        if len(self._few) > _IN_MEMORY:
+        """Appends a piece."""
+        self._buffer += piece
+        if len(self._buffer) > _IN_MEMORY:
             self._flush()
 
-    def look(self) -> bytes | mmap.mmap:
-        """Everything written, to be sliced; nothing can be written after it."""
+    def view(self) -> bytes | mmap.mmap:
+        """Returns everything written, for slicing. Do not write after this call."""
         if self._file is None:
-            return bytes(self._few)
+            return bytes(self._buffer)
         self._flush()
         return mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def _flush(self) -> None:
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115  # it ends with this object
-            self._file.write(self._few)
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed with this object
+            self._file.write(self._buffer)
             self._file.flush()
         except OSError as error:
             raise TacitError(
                 f"{tempfile.gettempdir()}: cannot hold a large corpus while it is read "
                 f"({error.strerror or error}); free some space there, or set TMPDIR to another directory"
             ) from None
-        self._few.clear()
+        self._buffer.clear()
 
 
-def forget(view: bytes | mmap.mmap) -> None:
-    """Let go of the memory of what was looked at; it can be looked at again."""
+def release(view: bytes | mmap.mmap) -> None:
+    """Releases the memory of a view's pages; the view stays usable."""
     if isinstance(view, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         view.madvise(mmap.MADV_DONTNEED)

@@ -1,23 +1,22 @@
-"""What a population is like, and in which ways its people differ: what `tacit data describe` prints.
+"""Measures a population and how much its people differ; `tacit data describe` prints the result.
 
-A data point is a context x and the word y typed after it. Paper 5, §2.1, names five ways in which
-P_i(x, y) may differ from person to person; each gets one number.
+A data point is a context x and the word y typed after it. Paper 5, §2.1, names five ways in which P_i(x, y) can
+differ between people. Each has one number here.
 
-- Feature skew, P_i(x): how people write. A context is seen as the shapes of its last two tokens (lower,
-  Capital, CAPS, digits; marks and emoji as they are; the start of a message), not as its words, so that
-  this number does not repeat the next one.
-- Label skew, P_i(y): which words, lower-cased, they write; and which topics, where those are known.
-- Concept drift, P_i(x | y): which word they put before a given word, over the frequent words.
-- Concept shift, P_i(y | x): which word they put after a given word, over the frequent words.
-- Quantity skew: the Gini coefficient of messages per person, and the log-sd.
+- Feature skew, P_i(x): how people write. The context is the shapes of the last two tokens (lower, Capital, CAPS,
+  digits; punctuation and emoji unchanged; start of message), not the words, so that it does not repeat label skew.
+- Label skew, P_i(y): which words (lower-cased) people write, and which topics, if the source provides topics.
+- Concept drift, P_i(x | y): which word comes before a given word, over the frequent words.
+- Concept shift, P_i(y | x): which word comes after a given word, over the frequent words.
+- Quantity skew: the Gini coefficient and the log-sd of messages per person.
 
-The first four are Jensen-Shannon divergences in bits between one person and everybody, averaged over
-people. A person with few messages is far from everybody by chance alone, so the same divergence is
-measured after dealing at random, everybody keeping their sizes, and subtracted: people who are all alike
-read 0. For the marginals whole messages are dealt. For the conditionals it is the occurrences of one
-given word that are dealt among those who wrote it, so that a difference in how often people use a word
-(label skew) does not pass for a difference in how they use it; as a word can recur in one message, people
-who are alike then read a little above 0, by some thousandths of a bit.
+The first four are Jensen-Shannon divergences in bits between one person and all people, averaged over people. A
+person with few messages differs from the rest by chance alone. So the same divergence is measured with the text
+assigned to people at random, with sizes kept, and subtracted: identical people score 0.
+
+For the marginals, whole messages are reassigned. For the conditionals, the occurrences of a given word are reassigned
+among the people who wrote it, so that how often people use a word (label skew) does not count as how they use it.
+A word can recur in one message, so identical people then score slightly above 0, by a few thousandths of a bit.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from tacit.base.errors import TacitError
 from tacit.text.encode import splitter
 from tacit.text.population import Population
 
-_DEALS = 3  # random dealings averaged for the null
+_SHUFFLES = 3  # random assignments to average for the null
 _FREQUENT = 100  # words whose neighbours are compared
-_START, _END = 0, 1  # ids of the message's two ends among words and shapes
+_START, _END = 0, 1  # ids of the start and end of a message, among words and shapes
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Numbers about a population. Those on text are of the people and messages that were read."""
+    """Numbers about a population. Those about text refer to the people and messages that were read."""
 
     name: str
     people: int
@@ -57,17 +56,17 @@ class Statistics:
     unseen: float | None  # share of held-out people's messages that nobody else wrote; None for one person
     feature_skew: float  # bits
     label_skew: float  # bits
-    topic_skew: float | None  # bits; None where topics are not known
+    topic_skew: float | None  # bits; None if the source has no topics
     concept_drift: float  # bits
     concept_shift: float  # bits
-    quantity_gini: float  # 0 when all hold the same, towards 1 when one holds everything
+    quantity_gini: float  # 0 if all have the same amount; near 1 if one person has everything
     quantity_log_sd: float
 
 
 def describe(population: Population, *, people: int = 400, messages: int = 200, seed: int = 0) -> Statistics:
-    """Read at most `people` people and `messages` messages of each, chosen by `seed`, and measure them.
+    """Reads at most `people` people and `messages` messages of each, chosen by `seed`, and measures them.
 
-    Where there are fewer people, more is read of each, so that the total is the same.
+    If there are fewer people, more messages of each are read, so that the total stays the same.
 
     >>> from tacit.text.corpus import from_messages
     >>> s = describe(from_messages("demo", {"ana": ["oi tudo bem", "oi"], "bo": ["hello there", "hello"]}))
@@ -75,12 +74,12 @@ def describe(population: Population, *, people: int = 400, messages: int = 200, 
     (2, 4, 7, 5, 0.0)
     """
     if len(population) == 0:
-        raise TacitError(f"{population.name}: nobody is in it, so there is nothing to describe")
+        raise TacitError(f"{population.name}: has no people to describe; give a corpus with messages")
     if people < 1 or messages < 1:
         raise TacitError(f"describe needs at least 1 person and 1 message, not {people} and {messages}")
     rng = np.random.default_rng(seed)
     sizes = np.asarray(population.sizes(), np.int64)  # [people]
-    who = _some(len(population), people, rng)
+    who = _sample(len(population), people, rng)
     text = _read(population, who, messages * people // len(who), rng)
     word = text.next != _END  # [positions]
     held = sizes[sizes > 0]
@@ -109,7 +108,7 @@ def describe(population: Population, *, people: int = 400, messages: int = 200, 
 
 
 def rows(s: Statistics) -> list[tuple[str, str]]:
-    """Name and value with its unit, in reading order, for printing."""
+    """Returns names and values with units, in print order."""
     read = "" if (s.people, s.messages) == (s.people_read, s.messages_read) else " (of those read)"
     table = [("people", f"{s.people:,}"), ("messages", f"{s.messages:,}")]
     if read:
@@ -137,7 +136,7 @@ def rows(s: Statistics) -> list[tuple[str, str]]:
 
 
 def gini(sizes: np.ndarray) -> float:
-    """Gini coefficient of amounts: the mean difference of two of them over twice their mean.
+    """Returns the Gini coefficient: the mean difference between two amounts over twice their mean.
 
     >>> gini(np.array([3, 3, 3])), gini(np.array([0, 0, 0, 8]))
     (0.0, 0.75)
@@ -150,13 +149,13 @@ def gini(sizes: np.ndarray) -> float:
 
 
 def divergence(group: np.ndarray, category: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Jensen-Shannon divergence in bits of each group's categories from those of its base.
+    """Returns the Jensen-Shannon divergence in bits of each group's categories from those of its base.
 
-    One entry per event: `category` [events]; `group` [events], what is compared; `base` [groups], the
-    base each group belongs to, whose distribution is that of all its groups' events. Returns the
-    divergence and the number of events of each group, [groups] both; a group without events gets 0.
+    `category` [events] and `group` [events] have one entry per event. `base` [groups] is the base of each group; its
+    distribution is that of the events of all its groups. Returns the divergence and the number of events of each
+    group, both [groups]; a group without events gets 0.
 
-    Only categories a group has are visited: each of the others adds half its probability in the base.
+    Only the categories that occur in a group are visited: each of the others adds half its probability in the base.
     """
     groups, width = len(base), int(category.max(initial=0)) + 1
     cells, counts = np.unique(group * width + category, return_counts=True)  # [cells], sparse
@@ -173,9 +172,9 @@ def divergence(group: np.ndarray, category: np.ndarray, base: np.ndarray) -> tup
 
 
 class _Text(NamedTuple):
-    """The text read, as flat arrays: what every number above is counted from.
+    """The text that was read, as flat arrays, from which all the numbers are computed.
 
-    A position is a place where a word, or the end of the message, comes next.
+    A position is a place in a message that precedes a word or the end.
     """
 
     texts: list[str]  # [messages]
@@ -186,13 +185,13 @@ class _Text(NamedTuple):
     length: np.ndarray  # [messages], in tokens
     message: np.ndarray  # [positions]
     previous: np.ndarray  # [positions], the word before
-    next: np.ndarray  # [positions], the word or end that comes
+    next: np.ndarray  # [positions], the word or end after
     shapes: np.ndarray  # [positions], the two shapes before, as one id
 
 
 def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Generator) -> _Text:
     split = splitter(lower=False, pretokenized=getattr(population, "pretokenized", False))
-    words: dict[str, int] = {"\n<s>": _START, "\n</s>": _END}  # a line feed: no token can look like these
+    words: dict[str, int] = {"\n<s>": _START, "\n</s>": _END}  # no token contains a line feed
     shapes: dict[str, int] = {"\n<s>": _START}
     known: dict[str, tuple[int, int]] = {}  # token to its word and shape
     word_ids: list[int] = []
@@ -202,9 +201,9 @@ def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Gen
     texts: list[str] = []
     topics: list[str] = []
     for i, k in enumerate(who.tolist()):
-        mine = population.messages(k)
-        for j in _some(len(mine), most, rng).tolist():
-            tokens = split(mine[j].text)
+        messages = population.messages(k)
+        for j in _sample(len(messages), most, rng).tolist():
+            tokens = split(messages[j].text)
             for token in tokens:
                 ids = known.get(token)
                 if ids is None:
@@ -214,13 +213,13 @@ def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Gen
                 shape_ids.append(ids[1])
             lengths.append(len(tokens))
             person.append(i)
-            texts.append(mine[j].text)
-            topics.append(mine[j].topic)
+            texts.append(messages[j].text)
+            topics.append(messages[j].topic)
     length = np.array(lengths, np.int64)
     ends = np.cumsum(length)
     first = ends - length + np.arange(len(length))  # [messages], the position each message starts at
     coming = np.insert(np.array(word_ids, np.int64), ends, _END)  # [positions]
-    shape = np.insert(np.array(shape_ids, np.int64), ends, _START)  # what the end looks like is never asked
+    shape = np.insert(np.array(shape_ids, np.int64), ends, _START)  # the shape of the end is never used
 
     def before(ids: np.ndarray) -> np.ndarray:
         earlier = np.roll(ids, 1)
@@ -242,7 +241,7 @@ def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Gen
 
 
 def _shape(token: str) -> str:
-    """What a token looks like whatever its letters are: marks and emoji stay, words become a pattern."""
+    """Returns the shape of a token: punctuation and emoji unchanged, words and numbers as a pattern."""
     if not any(c.isalnum() for c in token):
         return token
     if any(c.isdigit() for c in token):
@@ -255,8 +254,8 @@ def _shape(token: str) -> str:
     return ("\nAa" if token[0].isupper() else "\naA") + joint
 
 
-def _some(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """All of 0..n-1, or `most` of them in order."""
+def _sample(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns all of 0..n-1, or a random `most` of them in order."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
@@ -266,23 +265,23 @@ def _once(text: _Text) -> float:
 
 
 def _unseen(text: _Text, rng: np.random.Generator) -> float | None:
-    """A fifth of the people are held out; how much of what they wrote did none of the others write?"""
+    """Holds out a fifth of the people; returns the share of their messages that none of the others wrote."""
     if text.people < 2:
         return None
     out = np.zeros(text.people, bool)
     out[rng.choice(text.people, max(1, text.people // 5), replace=False)] = True
     held = out[text.person]  # [messages]
     others = {t for t, h in zip(text.texts, held.tolist(), strict=True) if not h}
-    mine = [t for t, h in zip(text.texts, held.tolist(), strict=True) if h]
-    return sum(t not in others for t in mine) / len(mine) if mine else None
+    theirs = [t for t, h in zip(text.texts, held.tolist(), strict=True) if h]
+    return sum(t not in others for t in theirs) / len(theirs) if theirs else None
 
 
-def _beyond_chance(measure: Callable[[], float], dealt: Callable[[], float]) -> float:
-    return measure() - sum(dealt() for _ in range(_DEALS)) / _DEALS
+def _beyond_chance(measure: Callable[[], float], shuffled: Callable[[], float]) -> float:
+    return measure() - sum(shuffled() for _ in range(_SHUFFLES)) / _SHUFFLES
 
 
 def _marginal_skew(text: _Text, category: np.ndarray, message: np.ndarray, rng: np.random.Generator) -> float:
-    """How far people's distributions of `category` are from everybody's; messages dealt for the null."""
+    """Returns how far people's distributions of `category` are from the overall one; the null shuffles messages."""
     category = np.unique(category, return_inverse=True)[1]
 
     def mean(person: np.ndarray) -> float:
@@ -304,10 +303,10 @@ def _topic_skew(text: _Text, rng: np.random.Generator) -> float | None:
 def _conditional_skew(
     text: _Text, given: np.ndarray, category: np.ndarray, rng: np.random.Generator
 ) -> float:
-    """How far people's `category` after (or before) each frequent word is from everybody's, by use."""
+    """Returns how far people's `category` next to each frequent word is from the overall one, weighted by use."""
     person = text.person[text.message]
     uses = np.bincount(given, minlength=2)
-    uses[[_START, _END]] = 0  # what stands next to an end is a marginal again: the openers, the closers
+    uses[[_START, _END]] = 0  # the words next to a start or an end are marginals: openers and closers
     frequent = np.zeros(len(uses), bool)
     frequent[np.argsort(-uses, kind="stable")[:_FREQUENT]] = True
     kept = frequent[given] & (uses[given] > 0)
@@ -317,15 +316,15 @@ def _conditional_skew(
     category = np.unique(category, return_inverse=True)[1]
     pairs, group = np.unique(given * text.people + person, return_inverse=True)
     base = pairs // text.people  # [groups], the given word of each (word, person)
-    home = np.argsort(given, kind="stable")  # events with one given word lie together
+    by_word = np.argsort(given, kind="stable")  # groups the events of each given word
 
     def mean(category: np.ndarray) -> float:
         bits, size = divergence(group, category, base)
         return float(np.average(bits, weights=size))
 
-    def dealt() -> float:
+    def shuffled() -> float:
         mixed = np.empty_like(category)
-        mixed[home] = category[np.lexsort((rng.random(given.size), given))]
+        mixed[by_word] = category[np.lexsort((rng.random(given.size), given))]
         return mean(mixed)
 
-    return _beyond_chance(lambda: mean(category), dealt)
+    return _beyond_chance(lambda: mean(category), shuffled)

@@ -1,7 +1,7 @@
-"""Text that a server may have: a supplemental corpus, which is never the clients' own.
+"""Finds and reads the supplemental corpus: text that a server may have, never the clients' text.
 
-It gives the words that may be counted, the n-grams of a topology and the capitals. The built-in typists have other
-typists for it, whom no client knows.
+It provides the whitelist of words to count, the n-grams of a topology and the capitals. For clients that are built-in
+typists, it is the text of other typists, none of whom is a client.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tacit.text.prepare import TextConfig, read_population, whole_corpus
 from tacit.text.typists import TypistsConfig
 from tacit.text.vocabulary import Vocabulary
 
-OTHERS = 100  # typists whose text stands in for a supplemental corpus: no client among them
+OTHERS = 100  # typists in the default supplemental corpus; none is a client
 
 
 class Supplement(NamedTuple):
-    """A supplemental corpus, by name, and how it is read."""
+    """A supplemental corpus: its name and how to read it."""
 
     name: str
     text: TextConfig
@@ -31,25 +31,25 @@ class Supplement(NamedTuple):
     data: Path | None
 
     def packed(self, words: Vocabulary) -> Packed:
-        """All of it under a vocabulary."""
+        """Returns all of its text under a vocabulary."""
         return whole_corpus(self.text, self.typists, words, self.data)
 
     def written(self) -> list[list[str]]:
-        """Its messages as words, with their capitals."""
+        """Returns its messages as words, with capitals."""
         source = read_population(self.text, self.typists, self.data)
-        found: list[list[str]] = []
+        messages: list[list[str]] = []
         for part in source if isinstance(source, SplitCorpus) else (source,):
             split = splitter(lower=False, pretokenized=getattr(part, "pretokenized", False))
-            found += [split(m.text) for k in range(len(part)) for m in part.messages(k)]
-        return [message for message in found if message]
+            messages += [split(m.text) for k in range(len(part)) for m in part.messages(k)]
+        return [message for message in messages if message]
 
 
 def find(
     config: TextConfig, typists: TypistsConfig, given: str | None, data: Path | None
 ) -> Supplement | None:
-    """The corpus that was given; without one, other typists, if the clients are such."""
-    own = config.corpus
-    if given is None and own != "typists":
+    """Returns the given corpus; without one, other typists if the clients are typists, else None."""
+    clients = config.corpus
+    if given is None and clients != "typists":
         return None
     if given in (None, "typists"):
         others = dataclasses.replace(typists, users=OTHERS, seed=typists.seed + 1)
@@ -57,10 +57,10 @@ def find(
         return Supplement(f"{OTHERS} other typists", text, others, data)
     assert given is not None
     path = catalogue.resolve(given, data)
-    if own != "typists" and path.samefile(catalogue.resolve(own, data)):
+    if clients != "typists" and path.samefile(catalogue.resolve(clients, data)):
         raise TacitError(
             f"--supplement {given} is the clients' own text, which no server has; give another corpus"
         )
-    at = str(path.resolve()) if catalogue.user_path(given).exists() else given
-    text = config.of(at)
+    name = str(path.resolve()) if catalogue.user_path(given).exists() else given
+    text = config.of(name)
     return Supplement(given, text, typists, data)

@@ -1,8 +1,7 @@
-"""A corpus in the order in which it is used: person after person, each person's messages by time.
+"""Sorts the messages of a corpus by person, and each person's messages by time.
 
-A person whose messages all have a time is sorted by it, numbers as numbers and dates as the text they are;
-any other keeps the order of the file. Times are compared as arrays, for some people at once: no message
-becomes an object for it.
+If all messages of a person have a time, they are sorted by it, numbers as numbers and dates as text; otherwise they
+keep the order of the file. Times are compared as arrays, for many people at once, without an object per message.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from tacit.text.records import DATE, NUMBER, Records
 
 
 def arranged(path: Path, records: Records, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The order of a file's messages, [messages], and where in it each person's begin, [people + 1].
+    """Returns the order of a file's messages, [messages], and the start of each person in it, [people + 1].
 
-    `starts`: where in the data each message begins, [messages].
+    `starts` [messages] is where each message begins in the data.
     """
     order = np.argsort(records.person, kind="stable")
     sizes = np.bincount(records.person, minlength=len(records.users))  # [people]
@@ -29,13 +28,14 @@ def arranged(path: Path, records: Records, starts: np.ndarray) -> tuple[np.ndarr
     _refuse_both(path, records, order, offsets, (dates + numbers == sizes) & (dates > 0) & (numbers > 0))
     for which, timed in ((DATE, dates), (NUMBER, numbers)):
         people = np.flatnonzero((timed == sizes) & (sizes > 1))
-        for some in parts(sizes[people]):
-            who, held = offsets[people[some]], sizes[people[some]]
-            places = cells(who, held)
-            mine = order[places]
-            whose = np.repeat(np.arange(len(held)), held)
-            length = records.spans[mine, 0]  # tells two times apart of which one ends in NULs
-            order[places] = mine[np.lexsort((length, _times(records, starts, mine, which), whose))]
+        for part in parts(sizes[people]):
+            first, held = offsets[people[part]], sizes[people[part]]
+            places = cells(first, held)
+            messages = order[places]
+            person = np.repeat(np.arange(len(held)), held)
+            length = records.spans[messages, 0]  # distinguishes times that differ only in trailing NULs
+            by_time = np.lexsort((length, _times(records, starts, messages, which), person))
+            order[places] = messages[by_time]
     return order, offsets
 
 
@@ -43,26 +43,26 @@ def _refuse_both(
     path: Path, records: Records, order: np.ndarray, offsets: np.ndarray, both: np.ndarray
 ) -> None:
     for k in np.flatnonzero(both)[:1].tolist():
-        mine = order[offsets[k] : offsets[k + 1]]
-        other = mine[records.kind[mine] != records.kind[mine[0]]][0]
+        theirs = order[offsets[k] : offsets[k + 1]]
+        other = theirs[records.kind[theirs] != records.kind[theirs[0]]][0]
         raise TacitError(
             f'{path}, line {records.line[other]}: "time" of {records.users[k]!r} is both dates and numbers; '
-            "use one kind"
+            "use only one kind"
         )
 
 
 def _times(records: Records, starts: np.ndarray, messages: np.ndarray, which: int) -> np.ndarray:
-    """What these messages are sorted by, [messages]."""
+    """Returns the sort keys of these messages, [messages]."""
     starts, length = starts[messages], records.spans[messages, 0]
     data, width = np.frombuffer(records.data, np.uint8), int(length.max())
     padded = np.zeros(len(messages) * width, np.uint8)
-    for some in parts(length):
-        there = cells(np.arange(some.start, some.stop) * width, length[some])
-        padded[there] = data[cells(starts[some], length[some])]
+    for part in parts(length):
+        target = cells(np.arange(part.start, part.stop) * width, length[part])
+        padded[target] = data[cells(starts[part], length[part])]
     text = padded.view(f"S{width}")
     if which == DATE:
         return text
     try:
         return text.astype(np.int64)
-    except (OverflowError, ValueError):  # more than 63 bits: as Python's numbers
+    except (OverflowError, ValueError):  # more than 63 bits: compare as Python integers
         return np.unique(np.array([int(t) for t in text.tolist()], object), return_inverse=True)[1]

@@ -1,8 +1,8 @@
-"""Who types in a measurement, and what: some people of a corpus, with the words of some of their messages.
+"""Reads the messages that a typing measurement types, as words.
 
-Measures of typing need words as they are written, the unknown ones too, which packed text no longer has. So the text
-is read again here. Held-out people (or sentences, of a corpus of one voice) are those of tacit.text.held_out; nobody
-else is visited, so that this is quick in a population of any size.
+Typing measures need words as written, including unknown ones, and packed text no longer has those. So this module
+reads the corpus again. For a run it takes the held-out people (or sentences, of a corpus of one person) that
+tacit.text.held_out draws, and reads nobody else's text, so the time does not depend on the size of the population.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ Words = Sequence[str]
 
 
 class Typed(NamedTuple):
-    """What some people typed: `messages[k]` are those of the person `names[k]`, each a list of tokens."""
+    """Messages by person: `messages[k]` are those of the person `names[k]`, each a list of tokens."""
 
     names: tuple[str, ...]
     messages: tuple[tuple[Words, ...], ...]
 
     def limited(self, people: int = 0, messages: int = 0) -> Typed:
-        """At most so many people, and of each as many messages, spread over all of theirs; 0: all.
+        """Keeps at most `people` people and `messages` messages of each, evenly spaced; 0 keeps all.
 
         >>> Typed(("ana",), (tuple([str(i)] for i in range(5)),)).limited(messages=3).messages
         ((['0'], ['2'], ['4']),)
         """
-        kept = self.messages[: people or None]
-        some = tuple(tuple(said[i] for i in spread(len(said), messages)) for said in kept)
-        return Typed(self.names[: len(kept)], some)
+        chosen = self.messages[: people or None]
+        kept = tuple(tuple(typed[i] for i in spread(len(typed), messages)) for typed in chosen)
+        return Typed(self.names[: len(chosen)], kept)
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many of `count` places, at equal distances, the first and the last among them; 0: all.
+    """Returns at most `most` of `count` indices, evenly spaced from the first to the last; 0 returns all.
 
     >>> spread(10, 4), spread(2, 4)
     ([0, 3, 6, 9], [0, 1])
@@ -65,7 +65,7 @@ def read(
     data: Path | None = None,
     progress: Progress = no_progress,
 ) -> Typed:
-    """Of a run (its seed) the held-out part, of a corpus (no seed) everybody; limited as `Typed.limited` says.
+    """Reads the held-out part of a run's corpus (by its seed) or all of a corpus (None), limited as in `Typed.limited`.
 
     >>> few = read(TextConfig(), TypistsConfig(users=10, messages=4), seed=0)
     >>> len(few.names), all(map(len, few.messages))
@@ -74,10 +74,10 @@ def read(
     source = read_population(config, typists, data, progress)
     lower = config.case == "lower"
     if isinstance(source, SplitCorpus):
-        found = [
+        splits = [
             _of(part, [0], lower, 0, messages, progress) for part in (source if seed is None else source[2:])
         ]
-        typed = Typed(("",), (tuple(m for part in found for m in part.messages[0]),))
+        typed = Typed(("",), (tuple(m for part in splits for m in part.messages[0]),))
     elif seed is None:
         typed = _of(source, range(min(len(source), people or len(source))), lower, people, messages, progress)
     elif len(source) == 1:
@@ -100,15 +100,15 @@ def _of(
     progress: Progress,
     which: Sequence[int] | None = None,
 ) -> Typed:
-    """The messages of these people that have a word in them, split; no more than are wanted."""
+    """Returns the messages of these people, split into words; empty ones are skipped."""
     split = splitter(lower, getattr(source, "pretokenized", False))
     chosen = people[: most or None]
-    said = []
+    typed = []
     for done, k in enumerate(chosen):
         every = source.messages(k)
         texts = [every[i].text for i in (range(len(every)) if which is None else which)]
         tokens = [words for i in spread(len(texts), messages) if (words := split(texts[i]))]
-        said.append(
+        typed.append(
             tuple(
                 words[i : i + LONGEST_SCORED]
                 for words in tokens
@@ -116,4 +116,4 @@ def _of(
             )
         )
         progress("reading what they typed", (done + 1) / len(chosen))
-    return Typed(tuple(source.user(k) for k in chosen), tuple(said))
+    return Typed(tuple(source.user(k) for k in chosen), tuple(typed))

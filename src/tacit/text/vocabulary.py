@@ -1,11 +1,11 @@
-"""Words to ids and back.
+"""Maps words to ids and back, and reads and writes vocabulary files.
 
-Ids 0, 1 and 2 are the start of a message, its end, and any word the vocabulary does not hold; the
-other words follow by falling count, ties by the alphabet, so the same text always gives the same ids
-and a smaller vocabulary is a prefix of a larger one.
+Ids 0, 1 and 2 are the start of a message, its end, and any unknown word. The other words follow by decreasing count,
+ties in alphabetical order. So the same text always gives the same ids, and a smaller vocabulary is a prefix of a
+larger one.
 
-The file is plain UTF-8 text. Its first line is `# tacit vocabulary 1, N words`, 1 being the version of
-the format; N lines follow, the word with id i on line i + 2. The count tells a truncated file apart.
+The file is UTF-8 text. Its first line is `# tacit vocabulary 1, N words`, where 1 is the version of the format. N
+lines follow, with the word of id i on line i + 2. The count reveals a truncated file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEADER = re.compile(r"# tacit vocabulary (\d+), (\d+) words")
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words a model knows, `words[i]` having id i.
+    """The words of a model; `words[i]` has id i.
 
     >>> v = build({"the": 5, "cat": 2, "a": 2}, size=0)
     >>> v.words
@@ -48,19 +48,19 @@ class Vocabulary:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Word to id. A literal `<unk>` is id 2; `<s>` and `</s>` typed by a person are unknown words."""
+        """Maps words to ids. The text `<unk>` has id 2; `<s>` and `</s>` in text are unknown words."""
         return {word: i for i, word in enumerate(self.words) if i >= UNK}
 
     def __len__(self) -> int:
         return len(self.words)
 
     def encode(self, tokens: Iterable[str]) -> np.ndarray:
-        """Ids of one message with its start and end, [tokens + 2] int32."""
+        """Returns the ids of one message with its start and end, [tokens + 2] int32."""
         get = self.index.get
         return np.array([BOS, *(get(token, UNK) for token in tokens), EOS], dtype=np.int32)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words of ids; start and end of message are left out."""
+        """Returns the words of ids, without the start and end of the message."""
         words = []
         for i in ids:
             if not 0 <= i < len(self.words):
@@ -73,7 +73,7 @@ class Vocabulary:
 
     @property
     def cased(self) -> bool:
-        """Whether some word has a capital.
+        """Whether any word has a capital.
 
         >>> Vocabulary((*SPECIALS, "paris")).cased, Vocabulary((*SPECIALS, "Paris")).cased
         (False, True)
@@ -81,13 +81,13 @@ class Vocabulary:
         return any(word != word.lower() for word in self.words)
 
     def save(self, path: Path) -> None:
-        """Write the file this module's first lines describe; it is replaced whole or not at all."""
+        """Writes the file atomically, in the format above."""
         head = f"# tacit vocabulary {_VERSION}, {len(self.words)} words"
         write_atomic(path, "\n".join([head, *self.words]) + "\n")
 
 
 def build(counts: Mapping[str, int], size: int) -> Vocabulary:
-    """The vocabulary of the `size` commonest words, the three specials counted; 0 takes every word.
+    """Builds a vocabulary of the `size` most frequent words, including the three specials; 0 takes every word.
 
     >>> build({"b": 1, "a": 1, "c": 7}, size=5).words
     ('<s>', '</s>', '<unk>', 'c', 'a')
@@ -102,13 +102,13 @@ def build(counts: Mapping[str, int], size: int) -> Vocabulary:
 
 
 def listed(path: Path, size: int, lower: bool, what: str = "list of words") -> Vocabulary:
-    """The vocabulary of the first `size` words of a file, one a line, the three specials counted; 0 takes every word.
+    """Builds a vocabulary from the first `size` words of a file, including the three specials; 0 takes every word.
 
-    What follows a tab is ignored, so that counts, the commonest word first, are such a file; and so is what `save`
-    wrote. Lines that begin with `# ` are comments.
+    The file has one word a line. A tab and anything after it are ignored, so a table of counts works if its most
+    frequent word comes first, and so does a file written by `save`. Lines that begin with `# ` are comments.
     """
-    found = words_of(path, what, lambda word: word.startswith("# "))
-    ranked = dict.fromkeys(word.lower() if lower else word for word in found)
+    in_file = words_of(path, what, lambda word: word.startswith("# "))
+    ranked = dict.fromkeys(word.lower() if lower else word for word in in_file)
     words = [word for word in ranked if word not in SPECIALS]
     if not words:
         raise TacitError(f"{path}: this {what} is empty; put one word on a line")
@@ -126,13 +126,13 @@ def _first(ranked: list[str], size: int, where: str) -> Vocabulary:
     if size > most:
         raise TacitError(
             f"text.vocabulary is {size} but {where} has only {len(ranked)} distinct words;"
-            f" set it to {most} or less (the three specials are counted), or to 0 for every word"
+            f" set it to {most} or less (the three specials included), or to 0 for every word"
         )
     return Vocabulary(SPECIALS + tuple(ranked[: size - len(SPECIALS)]))
 
 
 def load(path: Path) -> Vocabulary:
-    """Read what `save` wrote."""
+    """Reads a file written by `save`."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -157,13 +157,13 @@ def load(path: Path) -> Vocabulary:
         raise TacitError(
             f"{path}, line {line}: not UTF-8; this file was not written by Tacit or is damaged"
         ) from None
-    # A file that ends well ends with a line feed, so the last piece is empty.
+    # A complete file ends with a line feed, so the last element is empty.
     if lines[-1] or len(words) < count:
         raise TacitError(
             f"{path}, line {len(lines)}: the file ends early, {count} words were expected; copy it again"
         )
     if len(words) > count:
-        raise TacitError(f"{path}, line {count + 2}: more words than the {count} its first line tells")
+        raise TacitError(f"{path}, line {count + 2}: more words than the {count} that line 1 announces")
     if tuple(words[: len(SPECIALS)]) != SPECIALS:
         raise TacitError(f"{path}, line 2: the first three words must be {', '.join(SPECIALS)}")
     seen: set[str] = set()
@@ -171,20 +171,20 @@ def load(path: Path) -> Vocabulary:
         if word.split() != [word]:
             raise TacitError(f"{path}, line {line}: {word!r} is not one word")
         if word in seen:
-            raise TacitError(f"{path}, line {line}: {word!r} stands there a second time")
+            raise TacitError(f"{path}, line {line}: {word!r} occurs a second time")
         seen.add(word)
     return Vocabulary(tuple(words))
 
 
 class Sorted(NamedTuple):
-    """A vocabulary in the order of its words' bytes after the specials."""
+    """A vocabulary sorted by the words' UTF-8 bytes, after the specials."""
 
     words: tuple[str, ...]
     ids: Ints  # [V] the new id of each old one
 
 
 def by_bytes(vocabulary: Vocabulary) -> Sorted:
-    """The order of a compact file's words.
+    """Sorts a vocabulary by UTF-8 bytes, the order of words in a compact file.
 
     >>> by_bytes(Vocabulary((*SPECIALS, "to", "be"))).ids.tolist()
     [0, 1, 2, 4, 3]

@@ -1,7 +1,8 @@
-"""Values through a pipe between processes of this program: JSON, and after it the bytes of arrays as they are.
+"""Sends values through a pipe between processes of this program: JSON, followed by the raw bytes of arrays.
 
-Numbers, texts, lists, tuples, paths, arrays, named tuples, dataclasses, errors, functions of modules, and objects that
-tell by `made_of` what to make them of again; nothing else. No code travels: functions and classes go by their names.
+It sends numbers, strings, lists, tuples, paths, arrays, named tuples, dataclasses, errors, module-level functions and
+objects with `rebuild_args` (the arguments that rebuild them), and nothing else. No code is sent: functions and classes
+are sent by name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def dump(value: Any, file: IO[bytes]) -> None:
-    """Write a value."""
+    """Writes a value."""
     buffers: list[Any] = []
     head = json.dumps(_plain(value, buffers)).encode()
     file.write(_LENGTH.pack(len(head)) + head)
@@ -31,7 +32,7 @@ def dump(value: Any, file: IO[bytes]) -> None:
 
 
 def load(file: IO[bytes]) -> Any:
-    """The next value; EOFError where there is none, or none that is whole.
+    """Reads the next value; raises EOFError if there is none or if it is incomplete.
 
     >>> import io
     >>> pipe = io.BytesIO()
@@ -45,7 +46,7 @@ def load(file: IO[bytes]) -> Any:
 
 
 def _plain(value: Any, buffers: list[Any]) -> Any:
-    """What JSON can say, a kind before what is not itself; bytes go to `buffers`, in the order of reading."""
+    """Converts a value to JSON types, {kind: content} for what JSON lacks; appends bytes to `buffers` in order."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):
@@ -57,8 +58,8 @@ def _plain(value: Any, buffers: list[Any]) -> Any:
     if isinstance(value, np.generic):
         return _plain(value.item(), buffers)
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        every = isinstance(value, list) and all(type(x) is str for x in value)
-        return {type(value).__name__: value if every else [_plain(x, buffers) for x in value]}
+        strings = isinstance(value, list) and all(type(x) is str for x in value)
+        return {type(value).__name__: value if strings else [_plain(x, buffers) for x in value]}
     if isinstance(value, Path):
         return {"path": str(value)}
     if isinstance(value, partial):
@@ -72,38 +73,38 @@ def _plain(value: Any, buffers: list[Any]) -> Any:
 
 
 def _parts(value: Any) -> Sequence[Any] | None:
-    """What to call an object's class with to have it again; None for what goes by its own name."""
+    """Returns the arguments that rebuild an object from its class; None for what is sent by name."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, BaseException):
         return value.args
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in dataclasses.fields(value)]
-    return None if isinstance(value, type) else getattr(value, "made_of", None)
+    return None if isinstance(value, type) else getattr(value, "rebuild_args", None)
 
 
 def _value(plain: Any, file: IO[bytes]) -> Any:
     if not isinstance(plain, dict):
         return plain
-    ((kind, said),) = plain.items()
+    ((kind, content),) = plain.items()
     match kind:
         case "bytes":
-            return bytes(_exactly(file, said))
+            return bytes(_exactly(file, content))
         case "array":
-            dtype, shape = np.dtype(said[0]), said[1]
+            dtype, shape = np.dtype(content[0]), content[1]
             return np.frombuffer(_exactly(file, dtype.itemsize * int(np.prod(shape))), dtype).reshape(shape)
         case "list":
-            return [_value(x, file) for x in said]
+            return [_value(x, file) for x in content]
         case "tuple":
-            return tuple(_value(x, file) for x in said)
+            return tuple(_value(x, file) for x in content)
         case "path":
-            return Path(said)
+            return Path(content)
         case "partial":
-            function, given, named = (_value(x, file) for x in said)
-            return partial(function, *given, **dict(named))
+            function, arguments, keywords = (_value(x, file) for x in content)
+            return partial(function, *arguments, **dict(keywords))
         case "made":
-            return _named(said[0])(*[_value(x, file) for x in said[1]])
-    return _named(said)
+            return _named(content[0])(*[_value(x, file) for x in content[1]])
+    return _named(content)
 
 
 def _name(thing: Any) -> str:
@@ -112,19 +113,19 @@ def _name(thing: Any) -> str:
 
 def _named(name: str) -> Any:
     module, _, path = name.partition(":")
-    found: Any = import_module(module)
+    thing: Any = import_module(module)
     for part in path.split("."):
-        found = getattr(found, part)
-    return found
+        thing = getattr(thing, part)
+    return thing
 
 
 def _exactly(file: IO[bytes], size: int) -> bytearray:
-    """So many bytes, in memory that can be written to."""
-    found = bytearray(size)
-    view = memoryview(found)
+    """Reads exactly `size` bytes, into writable memory."""
+    data = bytearray(size)
+    view = memoryview(data)
     while view:
-        got = file.readinto(view)  # type: ignore[attr-defined]
-        if not got:
+        count = file.readinto(view)  # type: ignore[attr-defined]
+        if not count:
             raise EOFError
-        view = view[got:]
-    return found
+        view = view[count:]
+    return data

@@ -1,4 +1,4 @@
-"""Lists of words in files, one word a line: a whitelist to be counted, a block list never to be suggested."""
+"""Reads word lists, one word a line: a whitelist of words to count, or a block list of words never to suggest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tacit.base.errors import TacitError
 
 
 def words_of(path: Path, what: str, skip: Callable[[str], bool]) -> list[str]:
-    """The words of a file; empty lines are skipped, and those that `skip(word)` says.
+    """Reads the words of a file; skips empty lines and words for which `skip(word)` is true.
 
-    Only what stands before a tab counts, so that a list with counts is a list.
+    A tab and anything after it are ignored, so a table of counts is a valid list.
     """
     try:
         lines = path.read_bytes().decode("utf-8-sig").splitlines()

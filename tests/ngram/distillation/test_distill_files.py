@@ -103,9 +103,9 @@ def test_files_that_are_none(tacit: Commands, distilled: Make, tmp_path: Path) -
         "newer.tacit": (newer, "format version 2, but this Tacit reads version 1; update Tacit"),
         "flipped.tacit": (good[:-9] + bytes([good[-9] ^ 1]) + good[-8:], "damaged"),
         "cut.arpa": (text[: text.rindex("\n-")].encode(), "announced"),
-        "noise.arpa": (np.random.default_rng(0).bytes(5000), "no ARPA file"),
-        "empty.arpa": (b"", "no ARPA file"),
-        "noise": (b"\xff\x00" * 100, "no ARPA file"),
+        "noise.arpa": (np.random.default_rng(0).bytes(5000), "not an ARPA file"),
+        "empty.arpa": (b"", "not an ARPA file"),
+        "noise": (b"\xff\x00" * 100, "not an ARPA file"),
     }
     for name, (content, told) in damaged.items():
         (tmp_path / name).write_bytes(content)

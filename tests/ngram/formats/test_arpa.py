@@ -210,8 +210,8 @@ def test_what_other_toolkits_write(tmp_path: Path) -> None:
             [("-0.5 york city", "-0.5 </s> city")],
             "line 17: '</s> city': <s> may only be first and </s> only last",
         ),
-        ([("-0.8 city", "-0.8 york")], "line 12: 'york' stands there a second time"),
-        ([("-0.7 york </s>", "-0.7 york city")], "line 18: 'york city' stands there a second time"),
+        ([("-0.8 city", "-0.8 york")], "line 12: 'york' occurs a second time"),
+        ([("-0.7 york </s>", "-0.7 york city")], "line 18: 'york city' occurs a second time"),
         (
             [("-0.3 <s> new york", "-0.3 <s> york york")],
             "line 22: '<s> york york': its history '<s> york' is not",

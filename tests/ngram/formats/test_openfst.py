@@ -95,8 +95,8 @@ def test_bad_input(tmp_path: Path) -> None:
         openfst.write(tmp_path / "m.txt", tmp_path / "m.syms", words, model)
 
     refused(lambda: write(words[:-1]), "20 words, its vocabulary 19", tmp_path)
-    refused(lambda: write((*words[:-1], "<phi>")), "<phi> names something else", tmp_path)
-    refused(lambda: write((*words[:-1], "<eps>")), "<eps> names something else", tmp_path)
+    refused(lambda: write((*words[:-1], "<phi>")), "<phi> has a special meaning", tmp_path)
+    refused(lambda: write((*words[:-1], "<eps>")), "<eps> has a special meaning", tmp_path)
     two = dataclasses.replace(model, topology=dataclasses.replace(model.topology, vocabulary=21))
     refused(lambda: write(words, two), "21 words", tmp_path)
 

@@ -1,8 +1,8 @@
-"""Papers 1 and 2 as their program did it: trained on transposed, cut batches, and scored on them.
+"""Papers 1 and 2 as in the authors' program: training and scoring on transposed, truncated batches.
 
-The federation is Tacit's, with the papers' sampling, local SGD and aggregation; only what a batch holds is theirs.
-`transposed` is the score of the best round (by the same score on validation text) on the test text, in batches of
-`scored` sentences, `shuffled` (alike in every run) or as they come; `perplexity` is the honest one of the very same
+The federation is Tacit's, with the papers' sampling, local SGD and aggregation; only the layout of a batch is the
+authors'. `transposed` is the test score of the best round (by the same score on validation text), in batches of
+`scored` sentences, in their order or `shuffled` with a fixed seed. `perplexity` is the true perplexity of the same
 model.
 """
 
@@ -20,7 +20,7 @@ from tacit.experiments.labelled import follow
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, scorer, transpose
-from tacit.federated.evaluation import scorer as honest_scorer
+from tacit.federated.evaluation import scorer as perplexity_scorer
 from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
 from tacit.federated.rounds import Algorithm, federation
@@ -34,7 +34,7 @@ from tacit.text.vocabulary import BOS
 
 
 def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) -> Cohort:
-    """The clients of round t; a batch of `client.batch` sentences by position, its rows cut to `rows` at most."""
+    """Returns the cohort of round t; batches of `client.batch` sentences are arranged by position, in `rows` rows."""
     chosen = choose(algorithm.sampling, clients.sizes, seed, t)
     text = clients.gather(chosen.ids)
     sentences, steps = sentence_work(text, chosen.ids, algorithm.client, seed, t, None)
@@ -42,14 +42,14 @@ def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) 
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """Settings as those of kind `text`; evaluated every `training.evaluate_every` rounds."""
+    """Takes the settings of kind `text`; evaluates every `training.evaluate_every` rounds."""
     config = config_of(settings, seed, place)
     ready = runs.prepare(config, None, place.data)
     model, batch = language_model(config.model, len(ready.vocabulary)), config.client.batch
     clients = ready.clients
     assert isinstance(clients, Packed)
     algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
-    # few batches have a longer shortest sentence
+    # Few batches need more rows, that is, have a longer shortest sentence.
     rows = transpose(clients, batches(clients, batch)).inputs.shape[-2]
     rounds, every = config.training.rounds, config.training.evaluate_every
     trainer = federation(
@@ -79,11 +79,11 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     loss, count = score(params, test)
     first = jax.device_put(params, jax.local_devices()[0])
     with np.errstate(over="ignore"):
-        honest = overall(honest_scorer(model)(first, ready.test))
+        true_scores = overall(perplexity_scorer(model)(first, ready.test))
     values: dict[str, float | None] = {
         "transposed": None if run.diverged else float(np.exp(loss / max(1, count))),
-        "perplexity": None if run.diverged else honest["perplexity"],
-        "share": count / honest["tokens"],
+        "perplexity": None if run.diverged else true_scores["perplexity"],
+        "share": count / true_scores["tokens"],
         "starts": float((test.targets == BOS).sum() / max(1, count)),
     }
     return Measured(values, {"transposed": ([every * i for i in range(len(run.seen))], run.seen)})

@@ -1,14 +1,14 @@
-"""The bound of paper 5's equation (7) beside what it bounds.
+"""The convergence bound of paper 5's equation (7), compared with the measured error.
 
     F(w_T) − F* ≤ 2κ/(γ + T) · (B/μ + 2L‖w₀ − w*‖²),   B = Σ p_k² σ_k² + 6LΓ + 8(E − 1)²G²,   η_t = 2/(μ(γ + t))
 
-for every client in every round and E local steps, T counting steps. The problem is one whose constants are known
-and not estimated: logistic regression with ridge λ on points of length 1, so that with the bias feature
+with every client in every round and E local steps; T counts steps. The constants of the problem are known, not
+estimated: logistic regression with ridge λ on points of norm 1, so that with the bias feature
 
     μ = λ,   L = λ + 1,   ‖w‖ ≤ 2/λ always,   G = 2 + λ·2/λ = 4,   σ_k² ≤ 4/b for batches of b
 
-(a gradient of the cross-entropy is at most √2·‖(x, 1)‖ = 2 long, its curvature at most ½‖(x, 1)‖² = 1).
-F*, F_k* and with them Γ = F* − Σ p_k F_k* come from a separate solver.
+(the gradient of the cross-entropy has norm at most √2·‖(x, 1)‖ = 2, its curvature is at most ½‖(x, 1)‖² = 1).
+F*, F_k* and thus Γ = F* − Σ p_k F_k* come from a separate solver.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ G = 4.0
 
 
 def unit(devices: Devices) -> Devices:
-    """The same devices with every point brought to length 1."""
+    """Returns the devices with every point scaled to norm 1."""
     x = devices.points.x
     return devices._replace(
         points=Points(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9), devices.points.y)
@@ -41,7 +41,7 @@ def unit(devices: Devices) -> Devices:
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`data` iid or not (`alpha`, `beta`), `devices`, `steps` E, `batch` b, `ridge` λ, `total` T."""
+    """Settings: `alpha`, `beta` or `iid`, `devices`, `steps` E, `batch` b, `ridge` λ, `total` T."""
     ridge, steps, batch = settings["ridge"], settings["steps"], settings["batch"]
     made = synthetic(
         settings["alpha"], settings["beta"], settings["devices"], seed, settings.get("iid", False), most=400

@@ -1,8 +1,8 @@
-"""Next characters of Shakespeare's roles (paper 5's Figure 2 names the LSTM of McMahan et al. 2017).
+"""Next-character prediction on Shakespeare's roles (paper 5's Figure 2 names the LSTM of McMahan et al. 2017).
 
-Their model reads characters, 80 at a time, and a client is a role of a play. A character is a word to Tacit: every
-speech is written with its characters apart, blanks and line ends as signs of their own, and trained on as any
-text is. Accuracy is top-1 recall on roles that took no part.
+Their model reads sequences of 80 characters, and a client is a role of a play. Here every character becomes a word:
+speeches are written with spaces between characters, and with symbols for blanks and line ends, and trained on like
+any text. Accuracy is top-1 recall on held-out roles.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BLANK, LINE = "␣", "⏎"
 
 
 def apart(speech: str) -> str:
-    """A speech with its characters as words.
+    """Returns a speech with its characters as words.
 
     >>> apart("To be,\\nor")
     'T o ␣ b e , ⏎ o r'
@@ -31,24 +31,24 @@ def apart(speech: str) -> str:
 
 
 def written(source: Path, target: Path, least: int) -> Path:
-    """The roles with at least so many speeches, as JSON lines of characters."""
+    """Writes the roles with at least `least` speeches as JSON lines of characters."""
     roles: dict[str, list[str]] = {}
     with opened(source) as file:
         for line in file:
             record = json.loads(line)
             roles.setdefault(record["user"], []).append(record["text"])
-    kept = [(role, said) for role, said in roles.items() if len(said) >= least]
+    kept = [(role, speeches) for role, speeches in roles.items() if len(speeches) >= least]
     lines = (
         json.dumps({"user": role, "text": apart(speech), "time": n})
-        for role, said in kept
-        for n, speech in enumerate(said)
+        for role, speeches in kept
+        for n, speech in enumerate(speeches)
     )
     write_atomic(target, "\n".join(lines) + "\n")
     return target
 
 
 def stand_in(target: Path) -> Path:
-    """A few roles with little to say."""
+    """Writes a few short roles for quick runs."""
     lines = ("to be or not to be", "good night", "who is there", "speak to me")
     made = [
         json.dumps({"user": f"play/ROLE{role}", "text": apart(lines[(role + n) % 4]), "time": n})
@@ -60,7 +60,7 @@ def stand_in(target: Path) -> Path:
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """As kind `text`, on characters; `least` speeches make a role a client."""
+    """Takes the settings of kind `text`; a role with at least `least` speeches is a client."""
     target = place.folder / "characters.jsonl"
     if not target.is_file():
         if settings.get("stand_in"):

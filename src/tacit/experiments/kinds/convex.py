@@ -1,7 +1,7 @@
-"""Logistic regression on devices that differ (paper 5, Figures 7 to 9): local steps E, active devices K, schemes.
+"""Logistic regression on heterogeneous devices (paper 5, Figures 7 to 9): local steps E, active devices K, schemes.
 
-E steps of SGD on batches drawn with replacement, rate η₀/(1 + t) in round t, ridge 10⁻⁴, as in Li et al. (2020),
-from whom paper 5 takes the figures. The loss is the global one, over all devices' points and without the ridge.
+Clients take E steps of SGD on batches drawn with replacement, at rate η₀/(1 + t) in round t with ridge 10⁻⁴, as in Li
+et al. (2020), the source of paper 5's figures. The reported loss is over all devices' points, without the ridge.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ RIDGE = 1e-4
 
 @lru_cache(maxsize=1)
 def digits(data: Path | None, stand_in: bool) -> Sets:
-    """MNIST, or what stands for it; read once for all rows."""
+    """Reads MNIST or generates its stand-in, once for all rows."""
     return toy_digits(2000, 500) if stand_in else mnist(data)
 
 
 @lru_cache(maxsize=2)
 def devices_of(name: str, count: int, seed: int, data: Path | None, stand_in: bool, most: int = 0) -> Devices:
-    """One of the four sets of the figures, by its name there; `most` points on a made device."""
+    """Returns a dataset of the figures by its name; `most` caps the points of a synthetic device."""
     made = {"synthetic(0,0)": 0.0, "synthetic(1,1)": 1.0}
     if name in made:
         return synthetic.synthetic(made[name], made[name], count, seed, most=most)
@@ -48,12 +48,15 @@ def devices_of(name: str, count: int, seed: int, data: Path | None, stand_in: bo
         return synthetic.balanced_digits(points, count, seed)
     if name == "mnist unbalanced":
         return synthetic.unbalanced_digits(points, count, seed)
-    raise TacitError(f"no set of devices '{name}'")
+    raise TacitError(
+        f"unknown set of devices '{name}'; give synthetic(0,0), synthetic(1,1), synthetic iid, mnist balanced or "
+        "mnist unbalanced"
+    )
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`set` (`draw` fixes which), `devices` N, `active` K, `steps` E, `batch`, `lr` η₀, `scheme`, `rounds`, and a
-    `target` loss."""
+    """Settings: `set`, `draw` (its seed, by default the row's), `devices` N, `active` K, `steps` E, `batch`, `lr` η₀,
+    `scheme`, `rounds`, `target` (a loss)."""
     devices = devices_of(
         settings["set"],
         settings["devices"],
@@ -90,6 +93,6 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     values: dict[str, float | None] = {
         "rounds": first_at(losses, target, rising=False),
         "loss": None if run.diverged else losses[-1],
-        "rise": float(rises.max(initial=0)),  # the worst step back after the first rounds
+        "rise": float(rises.max(initial=0)),  # the largest increase after the first rounds
     }
     return Measured(values, {"loss": (list(range(len(losses))), losses)})

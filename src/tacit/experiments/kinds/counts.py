@@ -1,8 +1,8 @@
-"""How many tokens a corpus has (papers 1 and 2, Table 1).
+"""Counts the tokens of a corpus (papers 1 and 2, Table 1).
 
-Tokens are what white space separates. `ends` adds one for the end of each line, empty ones too, which is how the
-published count of WikiText-2 comes about; that of Penn Treebank has none. A corpus by people counts the words of
-its training people, its validation people and its test people.
+Tokens are separated by white space. `ends` adds one for each line, including empty ones, as in the published count of
+WikiText-2; that of Penn Treebank has no line ends. For a corpus split by people, the words of training, validation and
+test people are counted.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PARTS = ("train", "valid", "test")
 
 
 def tokens(path: Path, ends: bool) -> int:
-    """Tokens of a file of lines."""
+    """Returns the number of tokens in a text file."""
     with opened(path) as file:
         return sum(len(line.split()) + ends for line in file)
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`corpus`, `ends`, or `people` for a corpus that is split by who wrote."""
+    """Settings: `corpus`, and `ends`, or `people` for a corpus that is split by people."""
     if settings.get("stand_in"):
         lines = "a few words\n\nand an empty line before\n"
         for part in PARTS:
@@ -38,7 +38,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         text = TextConfig(corpus=str(locate(settings["corpus"], place.data)), max_words=0, vocabulary=0)
         ready = prepare(text, PartitionConfig(), TypistsConfig(), seed)
         parts = (ready.clients, ready.valid, ready.test)
-        # every message is `<s> … </s>`
+        # Every message has an end `</s>`, which is not counted.
         return Measured(
             {
                 name: float(part.lengths.sum() - len(part.lengths))

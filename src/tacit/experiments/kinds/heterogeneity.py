@@ -1,4 +1,4 @@
-"""How far devices are from being alike: Γ = F* − Σ p_k F_k* of the sets that paper 5's Table 3 describes."""
+"""Heterogeneity of devices: Γ = F* − Σ p_k F_k* of the datasets in paper 5's Table 3."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tacit.experiments.runner import Place
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`set`, `devices`, `most` points on one; `ridge` makes every optimum finite."""
+    """Settings: `set`, `devices`, `most` (points of a device), `ridge` (makes every optimum finite)."""
     devices = devices_of(settings["set"], settings["devices"], seed, place.data, False, settings["most"])
     best = optimum(devices, settings["ridge"])
     return Measured({"gamma": best.gamma, "best": best.loss, "share": best.gamma / best.loss})

@@ -1,8 +1,8 @@
-"""MNIST by 2NN and CNN (paper 5, Figures 1 and 2): how many rounds until the test accuracy is reached.
+"""MNIST with the 2NN and the CNN (paper 5, Figures 1 and 2): rounds until a test accuracy is reached.
 
-100 clients of 600 digits, dealt at random (IID) or as two shards of 300 sorted by label (non-IID). FedAvg: E epochs
-of SGD on batches of B (0: all 600 in one), C of the clients a round, C = 0 meaning one. A round's accuracy is that
-of the averaged model on the 10,000 test digits.
+100 clients have 600 digits each, assigned at random (IID) or as two shards of 300 sorted by label (non-IID). FedAvg
+runs E epochs of SGD on batches of B (0: all 600 in one) on a fraction C of the clients; C = 0 means one client. A
+round's accuracy is that of the averaged model on the 10,000 test digits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MODELS = {"2nn": mnist_2nn, "cnn": mnist_cnn, "logistic": lambda: logistic_regre
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`model`, `split` iid or non-iid, `fraction` C, `epochs` E, `batch` B, `lr`, `rounds` at most, `target`."""
+    """Settings: `model`, `split` (iid or non-iid), `fraction` C, `epochs` E, `batch` B, `lr`, `rounds`, `target`."""
     sets = digits(place.data, settings.get("stand_in", False))
     clients = settings.get("clients", 100)
     points = sets.train

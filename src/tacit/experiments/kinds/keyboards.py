@@ -1,8 +1,8 @@
-"""What a keyboard would suggest (paper 5, Tables 7 and 8): an n-gram, the CIFG trained on a server, the CIFG federated.
+"""Keyboard suggestions (paper 5, Tables 7 and 8): an n-gram, a CIFG trained on a server, a federated CIFG.
 
-All three read the same training text of the same people. `top1` and `top3` are on people nobody learned from;
-`seen_top1` on later messages of those who took part, which is what a client's own cache is. `ngram` of an order
-instead of a preset is a Kneser-Ney model of the pooled text.
+All three learn from the same text of the same people. `top1` and `top3` are on held-out people; `seen_top1` is on later
+messages of participants, which correspond to a client's cache. With `ngram` = order instead of a preset, the model is
+Kneser-Ney on the pooled text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.text.typists import Typists
 
 
 def typists_file(settings: Settings, folder: Path) -> Path:
-    """The typists' messages as JSON lines, made once for all rows: making people takes longer than reading them."""
+    """Writes the typists' messages as JSON lines, once for all rows, because generating them is slower than reading."""
     wanted = {k.partition(".")[2]: v for k, v in settings.items() if k.startswith("typists.")}
     config = from_tables({"typists": wanted}).typists
     target = folder / f"typists-{config.users}-{config.messages}-{config.seed}.jsonl"
@@ -40,7 +40,7 @@ def typists_file(settings: Settings, folder: Path) -> Path:
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """As kind `text`; with `ngram` the Kneser-Ney model of that order."""
+    """Takes the settings of kind `text`, or `ngram`, the order of a Kneser-Ney model."""
     if settings["text.corpus"] == "typists":
         settings = {**settings, "text.corpus": str(typists_file(settings, place.folder.parent))}
     if "ngram" not in settings:
@@ -49,9 +49,9 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     config = text.config_of({"preset": "fedavg", **rest}, seed, place)
     ready = runs.prepare(config, None, place.data)
     place.say("counting n-grams")
-    model, found = fit_ngram(ready, settings["ngram"])
+    model, fitted = fit_ngram(ready, settings["ngram"])
     held = runs.sample(ready.valid, config.training.evaluate_sentences, config.seed)  # what training looks at
     valid = summary(score(model, held), held)
     none = {"bytes_per_client_and_round": None, "best_round": 0, "parameters": 0}
     level = {name: ([0], [valid[name]]) for name in ("perplexity", "top1")}  # a curve without rounds
-    return Measured(text.figures({**found, **none, "valid": valid}), level)
+    return Measured(text.figures({**fitted, **none, "valid": valid}), level)

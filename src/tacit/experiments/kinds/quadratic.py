@@ -1,10 +1,10 @@
-"""Two clients and one number (paper 5, sections 5.5 and 5.6.4): where FedAvg ends when it steps locally too long.
+"""A quadratic with two clients and one parameter (paper 5, sections 5.5 and 5.6.4): the bias of many local steps.
 
     F₁ = (w − 1)²,   F₂ = 2(w − 5)²,   F = (F₁ + F₂)/2,   w* = 11/3
 
-With E gradient steps of a fixed size η the clients contract to their own minima by (1 − 2η)^E and (1 − 4η)^E, so
-the average settles where both pulls cancel: at w* for E = 1, on the way to 3 for larger E, at a distance that
-grows like (E − 1)η (Theorem 4). With η falling like 1/t it reaches w* again.
+With E gradient steps of a fixed size η the clients contract to their own minima by (1 − 2η)^E and (1 − 4η)^E. FedAvg
+converges where both pulls cancel: at w* for E = 1, and towards 3 for larger E, at a distance from w* that grows like
+(E − 1)η (Theorem 4). With η decaying like 1/t it converges to w*.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ STEEP, CENTRE = np.array([1.0, 2.0], np.float32), np.array([1.0, 5.0], np.float3
 
 
 def settles(steps: int, lr: float) -> float:
-    """Where FedAvg with E full-gradient steps of one size ends, from the formula.
+    """Returns the fixed point of FedAvg with E full-gradient steps of one size, from the formula.
 
     >>> round(settles(1, 0.1), 4), round(settles(1000, 0.1), 4)
     (3.6667, 3.0)
     """
-    pull = 1 - (1 - 2 * STEEP.astype(float) * lr) ** steps  # [2]: how far a client goes to its own minimum
+    pull = 1 - (1 - 2 * STEEP.astype(float) * lr) ** steps  # [2]: share of the way to its own minimum
     return float((pull * CENTRE).sum() / pull.sum())
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`steps` E, `lr` η, `rounds`, and `decay`: η_t = η γ/(γ + t) over local steps t."""
+    """Settings: `steps` E, `lr` η, `rounds`, and `decay` γ: η_t = η γ/(γ + t) over local steps t."""
     steps, lr, rounds = settings["steps"], settings["lr"], settings["rounds"]
     decay = settings.get("decay", 0)
 

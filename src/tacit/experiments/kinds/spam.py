@@ -1,9 +1,9 @@
-"""SMS spam on clients that differ (paper 5, section 4.5): FedAvg, FedProx, FedAdam and FedYogi.
+"""SMS spam on heterogeneous clients (paper 5, section 4.5): FedAvg, FedProx, FedAdam and FedYogi.
 
-A message is the set of its words (those seen often enough in training messages), a client a share of messages in
-which spam and ham are dealt by Dirichlet(α), the model logistic regression. The paper does not say what its
-model, its features or its clients are; its test has 125 messages. Scores are on held-out messages, spam being the
-positive class: at the end of the rounds, and the best of each over all rounds, which is what the paper prints.
+A message is the set of its words, limited to the most frequent of the training messages; clients get shares of spam and
+ham by Dirichlet(α); the model is logistic regression. The paper does not describe its model, features or clients; its
+test has 125 messages. Scores are on held-out messages with spam as the positive class: after the last round, and the
+best over all rounds, which is what the paper prints.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _SPLIT, _DEAL = stream("spam split"), stream("spam clients")
 
 @lru_cache(maxsize=1)
 def messages(data: Path | None, stand_in: bool) -> LabelledTexts:
-    """The collection, or what stands for it; read once for all rows."""
+    """Reads the collection or generates its stand-in, once for all rows."""
     return toy_spam(600) if stand_in else spam(data)
 
 
 @lru_cache(maxsize=1)
 def sets_of(data: Path | None, stand_in: bool, seed: int, words: int) -> Sets:
-    """Messages as vectors of words; a fifth of them, another fifth for each seed, is the test."""
+    """Returns messages as vectors of words; the test set is a random fifth, drawn for each seed."""
     texts, y = messages(data, stand_in)
     split = [set(tokenize(text.lower())) for text in texts]
     order = generator(seed, _SPLIT).permutation(len(texts))
@@ -54,27 +54,29 @@ def sets_of(data: Path | None, stand_in: bool, seed: int, words: int) -> Sets:
         word: n for n, (word, _) in enumerate(sorted(seen.items(), key=lambda kv: (-kv[1], kv[0]))[:words])
     }
     x = np.zeros((len(texts), words), np.float32)
-    for i, found in enumerate(split):
-        x[i, [number[w] for w in found if w in number]] = 1
+    for i, message in enumerate(split):
+        x[i, [number[w] for w in message if w in number]] = 1
     return Sets(Points(x[order[cut:]], y[order[cut:]]), Points(x[order[:cut]], y[order[:cut]]))
 
 
 def scores(probability: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Log-loss, accuracy, precision, recall and F1 of P(spam); a ratio of nothing to nothing is 0.
+    """Returns log-loss, accuracy, precision, recall and F1 of P(spam); 0/0 counts as 0.
 
     >>> scores(np.array([0.9, 0.2, 0.6, 0.4]), np.array([1, 0, 0, 1]))["f1"]
     0.5
     """
     p = np.clip(probability.astype(np.float64), 1e-15, 1 - 1e-15)
-    said = probability > 0.5
-    hit, wrong, missed = (np.sum(a & b) for a, b in ((said, y == 1), (said, y == 0), (~said, y == 1)))
+    flagged = probability > 0.5
+    hit, wrong, missed = (
+        np.sum(a & b) for a, b in ((flagged, y == 1), (flagged, y == 0), (~flagged, y == 1))
+    )
 
     def ratio(a: float, b: float) -> float:
         return float(a / b) if b else 0.0
 
     return {
         "logloss": float(-np.mean(np.where(y == 1, np.log(p), np.log(1 - p)))),
-        "accuracy": float(np.mean(said == (y == 1))),
+        "accuracy": float(np.mean(flagged == (y == 1))),
         "precision": ratio(hit, hit + wrong),
         "recall": ratio(hit, hit + missed),
         "f1": ratio(2 * hit, 2 * hit + wrong + missed),
@@ -82,7 +84,8 @@ def scores(probability: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """`clients`, `alpha`, `active`, `epochs`, `batch`, `lr`, `prox`, `server`, `server_lr`, `rounds`, `words`."""
+    """Settings: `clients`, `alpha`, `active`, `epochs`, `batch`, `lr`, `prox`, `stragglers`, `server`, `server_lr`,
+    `rounds`, `words`."""
     sets = sets_of(place.data, settings.get("stand_in", False), seed, settings["words"])
     held = dirichlet(sets.train.y, settings["clients"], settings["alpha"], generator(seed, _DEAL))
     model = logistic_regression(settings["words"], 2)

@@ -1,7 +1,7 @@
-"""A language model trained as `tacit train` does it: a preset, settings, the best round on validation, the test.
+"""Trains a language model like `tacit train` and tests the round with the best validation score.
 
-Settings are those of a configuration (`client.lr`, …) and `preset`; besides, `target` is a validation perplexity (or
-with `target_top1` a share) to be reached, and `transposed` asks for the score of `tacit.experiments.transposed`.
+Settings are those of a configuration (`client.lr`, …) and `preset`. In addition, `target` is a validation perplexity to
+reach (or `target_top1` a validation recall), and `transposed` adds the score of `tacit.experiments.transposed`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OWN = ("preset", "target", "target_top1", "transposed", "scored", "shuffled", "s
 
 
 def config_of(settings: Settings, seed: int, place: Place) -> Config:
-    """The configuration of a row; a known corpus is looked for before anything else is done."""
+    """Returns the configuration of a row; a missing known corpus is an error at once."""
     corpus = settings.get("text.corpus", "typists")
     if corpus != "typists" and "/" not in corpus and not Path(corpus).is_file():
         locate(corpus, place.data)
@@ -41,15 +41,15 @@ def _resolved(settings: Settings, seed: int) -> Config:
 
 
 def check(settings: Settings) -> None:
-    """Refuse settings that no run can be made of."""
+    """Raises a TacitError for invalid settings."""
     _resolved(settings, 0)
 
 
 def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
-    """The values that a measured row of another table gives for these settings, if its training was the same.
+    """Returns the values of a measured row of another entry, if its training was the same; else None.
 
-    Then two tables differ only in what they ask of it. The transposed score must have been taken; another target is
-    looked for in the curves, which must be whole.
+    If these settings need the transposed score, the row must have it. Another target is looked up in the row's curves,
+    which must not be thinned.
     """
     if _resolved(settings, 0) != _resolved(row["settings"], 0):
         return None
@@ -72,7 +72,7 @@ def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float |
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """Train in the row's folder, going on where an interrupted run was."""
+    """Trains in the row's folder; resumes an interrupted run."""
     config, run = config_of(settings, seed, place), place.folder / "run"
 
     def told(record: dict[str, Any]) -> None:
@@ -80,11 +80,11 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
 
     begun = (run / "config.toml").is_file()
     try:
-        found = runs.train(config, run, begun, place.data, [runs.Callback(round=told)])
+        result = runs.train(config, run, begun, place.data, [runs.Callback(round=told)])
     except Diverged:
         return Measured(dict.fromkeys(("perplexity", "valid", "top1", "top3", "rounds"), None))
     lines = [line for line in read_lines(run / "metrics.jsonl") if "valid_perplexity" in line]
-    values = figures(found)
+    values = figures(result)
     values["rounds"] = reached(lines, settings)
     if settings.get("transposed"):
         values["transposed"] = _transposed(config, run, place)
@@ -92,16 +92,16 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     return Measured(values, {k: (x, [line[f"valid_{k}"] for line in lines]) for k in ("perplexity", "top1")})
 
 
-def figures(found: dict[str, Any]) -> dict[str, float | None]:
-    """The numbers of a run's summary that rows show."""
-    test, seen, sent = found["test"], found["seen"], found["bytes_per_client_and_round"]
+def figures(result: dict[str, Any]) -> dict[str, float | None]:
+    """Returns the numbers of a run's summary that rows show."""
+    test, seen, sent = result["test"], result["seen"], result["bytes_per_client_and_round"]
     values: dict[str, float | None] = {
         "perplexity": test["perplexity"],
-        "valid": found["valid"]["perplexity"],
+        "valid": result["valid"]["perplexity"],
         "top1": test["top1"],
         "top3": test["top3"],
-        "best_round": found["best_round"],
-        "parameters": found["parameters"],
+        "best_round": result["best_round"],
+        "parameters": result["parameters"],
     }
     if sent:
         values |= {"mb_up": sent["up"] / 1e6, "mb_down": sent["down"] / 1e6}
@@ -113,7 +113,7 @@ def figures(found: dict[str, Any]) -> dict[str, float | None]:
 
 
 def reached(lines: list[dict[str, Any]], settings: Settings) -> float | None:
-    """The first evaluated round at which the target is reached."""
+    """Returns the first evaluated round that reaches the target, or None."""
     for line in lines:
         if "target" in settings and line["valid_perplexity"] <= settings["target"]:
             return float(line["round"])

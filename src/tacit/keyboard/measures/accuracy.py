@@ -1,9 +1,12 @@
-"""How often the decoders find the word that was meant, on people's own sentences under simulated, seeded noise.
+"""Accuracy of the decoders: the share of words that they recover from simulated noisy taps and glides.
 
-Each word that can be typed with the keys is typed (noise.py) after the true words before it, and decoded twice: by the
-spatial model alone, all words of the lexicon being equally likely and the first of equals counting; and with the
-language model, as a keyboard would do it, the literal channel included. A word is right if it is the word, capitals
-aside. A word that the lexicon does not have cannot be right by the spatial model; by taps the literal may save it.
+Each word of people's messages that the keys can type is typed with seeded noise (noise.py) after the true preceding
+words, and decoded twice:
+- by the spatial model alone: all words of the lexicon are equally likely, and the first of several equals counts;
+- with the language model, as a keyboard does it, including the literal.
+
+A decoded word is right if it equals the intended word, ignoring capitals. The spatial model never recovers a word
+outside the lexicon; with taps the literal may.
 """
 
 from __future__ import annotations
@@ -22,24 +25,24 @@ from tacit.keyboard.layout import spell
 from tacit.keyboard.measures import noise as hands
 from tacit.keyboard.suggestions import Suggester
 
-People = Sequence[Sequence[Sequence[str]]]  # of each person, messages as tokens
+People = Sequence[Sequence[Sequence[str]]]  # each person's messages, as tokens
 
 _WHICH, _TAPS, _GLIDES = stream("messages that are typed"), stream("taps"), stream("glides")
 
 
 class Outcomes(NamedTuple):
-    """What became of each word, all [words]."""
+    """The result for each word, all [words]."""
 
     person: Ints  # who typed it
-    words: tuple[str, ...]  # as it was meant
-    found: tuple[str, ...]  # as it was decoded with the language model; nothing if nothing was found
-    known: Bools  # the lexicon has it
+    words: tuple[str, ...]  # the intended word
+    found: tuple[str, ...]  # the word decoded with the language model; "" if there is none
+    known: Bools  # whether the lexicon contains the intended word
     spatial: Bools  # right by the spatial model alone
     decoded: Bools  # right with the language model
-    seconds: Floats  # that decoding took
+    seconds: Floats  # decoding time with the language model
 
     def figures(self) -> dict[str, float]:
-        """Shares of wrong words, of those that the lexicon has, and what is left of the spatial model's errors."""
+        """Returns error rates over words of the lexicon, their ratio, and the error rate over unknown words."""
         known = self.known
         spatial, decoded = float(1 - self.spatial[known].mean()), float(1 - self.decoded[known].mean())
         return {
@@ -53,10 +56,10 @@ class Outcomes(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """A way to type: how a word is made into points, and how they are decoded by the spatial model alone and fully."""
+    """One input method: simulates a word's points and decodes them, by the spatial model alone and with the model."""
 
     make: Callable[[str, int, int], Floats]  # spelling, person, number of the word
-    near: Callable[[Floats], tapping.Found]
+    near: Callable[[Floats], tapping.Matches]
     decode: Callable[[Sequence[str], Floats], str]
 
 
@@ -67,20 +70,20 @@ def tap_accuracy(
     seed: int = 0,
     limit: int = 2000,
 ) -> Outcomes:
-    """Noisy taps of at most `limit` words, messages of all people in a seeded order.
+    """Measures noisy taps of at most `limit` words, taking messages of all people in a seeded order.
 
-    >>> from tacit.lm.sources import dense
+    >>> from tacit.lm.dense import dense
     >>> from tacit.keyboard.suggestions import over
     >>> words = ["<s>", "</s>", "<unk>", "see", "you", "soon"]
     >>> flat = over(dense(words, lambda context: np.log(np.full(6, 1 / 6))))
-    >>> found = tap_accuracy(flat, [[["See", "you", "!"]], [["soon", ":)"]]])
-    >>> sorted(found.words), sorted(found.person.tolist()), found.known.all().item()
+    >>> outcomes = tap_accuracy(flat, [[["See", "you", "!"]], [["soon", ":)"]]])
+    >>> sorted(outcomes.words), sorted(outcomes.person.tolist()), outcomes.known.all().item()
     (['see', 'soon', 'you'], [0, 0, 1], True)
     """
 
     def make(keys: str, person: int, number: int) -> Floats:
-        own = hands.offset(seed, person, noise.level * noise.offset)
-        return hands.tap(keys, generator(seed, _TAPS, person, number), noise, own, suggester.layout)
+        shift = hands.offset(seed, person, noise.level * noise.offset)
+        return hands.tap(keys, generator(seed, _TAPS, person, number), noise, shift, suggester.layout)
 
     trial = _Trial(
         make,
@@ -97,13 +100,12 @@ def glide_accuracy(
     seed: int = 0,
     limit: int = 2000,
 ) -> Outcomes:
-    """The same for glides."""
+    """Measures noisy glides like `tap_accuracy`."""
 
     def make(keys: str, person: int, number: int) -> Floats:
-        own = hands.offset(seed, person, noise.level * noise.offset)
-        return hands.trail(keys, generator(seed, _GLIDES, person, number), noise, own, suggester.layout)[
-            :, :2
-        ]
+        shift = hands.offset(seed, person, noise.level * noise.offset)
+        draw = generator(seed, _GLIDES, person, number)
+        return hands.trail(keys, draw, noise, shift, suggester.layout)[:, :2]
 
     def decode(context: Sequence[str], line: Floats) -> str:
         best = suggester.glide(context, line, k=1)
@@ -123,8 +125,8 @@ def _measure(suggester: Suggester, people: People, seed: int, limit: int, trial:
         begin = perf_counter()
         answers.append(trial.decode(message[:at], points))
         seconds.append(perf_counter() - begin)
-        near = trial.near(points)  # the first of equals, if there is any
-        cheapest = (
+        near = trial.near(points)
+        cheapest = (  # argmin: the first of equals
             suggester.source.words[int(ids[near.words[near.costs.argmin()]])] if len(near.words) else ""
         )
         spatial.append(cheapest)
@@ -143,8 +145,8 @@ def _measure(suggester: Suggester, people: People, seed: int, limit: int, trial:
 
 
 def _words(people: People, seed: int, limit: int) -> Iterator[tuple[int, Sequence[str], int]]:
-    """Words that can be typed, message by message in a seeded order, until the limit is reached."""
-    every = [(person, i) for person, said in enumerate(people) for i in range(len(said))]
+    """Yields (person, message, index) of words that can be typed, by message in a seeded order, up to the limit."""
+    every = [(person, i) for person, messages in enumerate(people) for i in range(len(messages))]
     order = np.argsort(uniform(seed, _WHICH, np.arange(len(every))), kind="stable")
     count = 0
     for place in order.tolist():

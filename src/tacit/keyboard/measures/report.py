@@ -1,6 +1,7 @@
-"""What `tacit evaluate --keyboard` does: a model measured as somebody who types would feel it.
+"""Measures a model as a keyboard: `tacit evaluate --keyboard`.
 
-Definitions: tacit.keyboard.measures.effort. People type on the run's held-out part, or on a corpus that is given.
+The measures are defined in tacit.keyboard.measures.effort. The typed text is the held-out part of a run, or a given
+corpus.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tacit.base.errors import TacitError
 from tacit.base.progress import Progress, no_progress
 from tacit.keyboard import suggestions
 from tacit.keyboard.measures import accuracy, effort
-from tacit.keyboard.measures.effort import Sums
+from tacit.keyboard.measures.effort import TypingCounts
 from tacit.keyboard.suggestions import Suggester
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import Model
@@ -25,16 +26,16 @@ from tacit.text import typed as text
 from tacit.text.typed import Typed, Words
 from tacit.text.vocabulary import Vocabulary
 
-_ASKED = 500  # places of the text at which a suggestion is timed
-_HANDS = 1 << 20  # people in one measurement, at most
+_ASKED = 500  # number of suggestions that are timed
+_HANDS = 1 << 20  # largest number of people in one measurement
 
 
 class KeyboardOptions(NamedTuple):
-    """How much is typed."""
+    """How much text is typed."""
 
     people: int = 0  # 0: all
-    messages: int = 50  # of each, spread over all of theirs; 0: all
-    noisy: int = 1000  # words that are tapped and glided; 0: none
+    messages: int = 50  # of each person, evenly spread over all of theirs; 0: all
+    noisy: int = 1000  # words for noisy taps and glides; 0: none
     seed: int = 0  # of the noise
 
 
@@ -46,27 +47,27 @@ def measure(
     progress: Progress = no_progress,
     held_out: Path | None = None,
 ) -> dict[str, Any]:
-    """All measures of a run directory, an 8-bit network, or an n-gram file.
+    """Measures a run directory, an 8-bit network, or an n-gram file.
 
-    People of `corpus` type, or those that were held out of a run: of the model's own, or of `held_out`.
+    The text is that of `corpus`, or the held-out part of a run: `held_out`, or else `path` itself.
     """
     model, vocabulary = _word_model(path)
     source = typed_text(path, model.case, corpus, held_out, data)
     suggester = suggestions.over(model.source, capitals=False)
     typed = text.read(*source, options.people, options.messages, data, progress)
-    flat = [message for said in typed.messages for message in said]
+    flat = [message for messages in typed.messages for message in messages]
 
     def scored() -> Any:
         for done, one in enumerate(model.bulk.along(flat), start=1):
             yield one
             progress("typing", done / len(flat))
 
-    sums = effort.count(effort.bar(vocabulary.words), flat, scored())
+    counts = effort.count(effort.bar(vocabulary.words), flat, scored())
     decoded = _noisy(suggester, typed, options, progress) if options.noisy else None
     part = "" if source.seed is None else ", held out"
     return {
         "text": f"{source.config.corpus}{part}",
-        **effort.summarise(sums, typed, decoded.sums if decoded else None),
+        **effort.summarise(counts, typed, decoded.counts if decoded else None),
         "latency_ms": {
             **_latency(suggester, flat, progress),
             **(decoded.latency if decoded else {}),
@@ -83,46 +84,46 @@ def measure(
 
 
 def _word_model(path: Path) -> tuple[Model, Vocabulary]:
-    """Opens a model over words."""
+    """Opens a word model; raises a TacitError for a word-piece model."""
     model = open_model(path)
     if not isinstance(model.bulk.encoder, Vocabulary):
         raise TacitError(
-            f"{path} is over word-pieces, and --keyboard needs whole words; distil it (`tacit distill`) and "
-            "give its model.tacit"
+            f"{path} is a word-piece model, and --keyboard needs whole words; distil it (`tacit distill`) and "
+            "give the resulting model.tacit"
         )
     return model, model.bulk.encoder
 
 
 class _Decoded(NamedTuple):
-    sums: Sums  # [people]
+    counts: TypingCounts  # [people]
     latency: dict[str, dict[str, float]]
 
 
 def _noisy(suggester: Suggester, typed: Typed, options: KeyboardOptions, progress: Progress) -> _Decoded:
-    """Words that were tapped and glided, and how many of them were found, of each person."""
-    each = math.ceil(options.noisy / len(typed.names))  # words: as many of everybody
-    sums: Sums = {}
+    """Counts for each person the noisy words typed by taps and by glides, and those decoded correctly."""
+    each = math.ceil(options.noisy / len(typed.names))  # words of each person
+    counts: TypingCounts = {}
     seconds: dict[str, list[float]] = {way: [] for way in effort.WAYS}
-    for k, said in enumerate(typed.messages):
-        hand = options.seed * _HANDS + k  # everybody has their own
-        for way, found in (
-            ("tapped", accuracy.tap_accuracy(suggester, [said], seed=hand, limit=each)),
-            ("glided", accuracy.glide_accuracy(suggester, [said], seed=hand, limit=each)),
+    for k, messages in enumerate(typed.messages):
+        hand = options.seed * _HANDS + k  # a separate seed for each person
+        for way, outcomes in (
+            ("tapped", accuracy.tap_accuracy(suggester, [messages], seed=hand, limit=each)),
+            ("glided", accuracy.glide_accuracy(suggester, [messages], seed=hand, limit=each)),
         ):
-            right = {way: found.known, f"{way}_alone": found.spatial, f"{way}_model": found.decoded}
+            right = {way: outcomes.known, f"{way}_alone": outcomes.spatial, f"{way}_model": outcomes.decoded}
             for name, value in right.items():
-                sums.setdefault(name, np.zeros(len(typed.names)))[k] = (found.known & value).sum()
-            seconds[way] += found.seconds.tolist()
+                counts.setdefault(name, np.zeros(len(typed.names)))[k] = (outcomes.known & value).sum()
+            seconds[way] += outcomes.seconds.tolist()
         progress("decoding noisy taps and glides", (k + 1) / len(typed.names))
     latency = {way: _percentiles(times) for way, times in seconds.items()}
-    return _Decoded(sums, latency)
+    return _Decoded(counts, latency)
 
 
 def _latency(suggester: Suggester, messages: list[Words], progress: Progress) -> dict[str, dict[str, float]]:
-    """How long three suggestions take: the next word, and completions of its first letter.
+    """Measures how long three suggestions take: of the next word, and of completions of its first letter.
 
-    Asked as a keyboard does, word after word and then a letter, in messages spread over the text. They are typed twice
-    and timed the second time, when everything that is made once is there.
+    Requests come in the order of a keyboard, word after word, in messages spread over the text. Every message is typed
+    twice and only the second pass is timed, so that caches are warm.
     """
     mean = sum(map(len, messages)) / len(messages)
     chosen = [messages[i] for i in text.spread(len(messages), math.ceil(_ASKED / mean))]
@@ -136,11 +137,11 @@ def _latency(suggester: Suggester, messages: list[Words], progress: Progress) ->
                     if repeat:
                         seconds[name].append(time.perf_counter() - began)
             progress("timing suggestions", (done / len(chosen) + repeat) / 2)
-    return {name: _percentiles(found) for name, found in seconds.items()}
+    return {name: _percentiles(times) for name, times in seconds.items()}
 
 
 def _percentiles(seconds: list[float]) -> dict[str, float]:
-    """Milliseconds."""
+    """Returns percentiles in milliseconds."""
     if not seconds:
         return {}
     return {f"p{q}": round(1e3 * float(np.percentile(seconds, q)), 4) for q in (50, 95, 99)}
@@ -161,31 +162,31 @@ _NAMES = {
 }
 
 
-def table(found: dict[str, Any]) -> list[list[str]]:
-    """The measures as rows of a table: everybody, the interval, and how they are spread over typists."""
+def table(measured: dict[str, Any]) -> list[list[str]]:
+    """Returns the measures as table rows: the overall figure, its interval, and percentiles over typists."""
     rows = [["", "everybody", "95 %", "p10", "p50", "p90"]]
     for name, label in _NAMES.items():
-        if name not in found:
+        if name not in measured:
             continue
-        half, spread = found["ci95"][name], found["by_person"][name]
+        half, spread = measured["ci95"][name], measured["by_person"][name]
         shown = f"±{half:.2%}" if math.isfinite(half) else ""
         rows.append(
-            [label, f"{found[name]:.2%}", shown, *(f"{spread[q]:.2%}" for q in ("p10", "p50", "p90"))]
+            [label, f"{measured[name]:.2%}", shown, *(f"{spread[q]:.2%}" for q in ("p10", "p50", "p90"))]
         )
     return rows
 
 
-def facts(found: dict[str, Any]) -> list[str]:
-    """What stands below the table."""
-    said = {"next_word": "next word", "completion": "completion", "tapped": "taps", "glided": "glide"}
+def facts(measured: dict[str, Any]) -> list[str]:
+    """Returns the lines below the table: amount of text, size of the model, latencies."""
+    labels = {"next_word": "next word", "completion": "completion", "tapped": "taps", "glided": "glide"}
     times = [
-        f"  {said[name]}: {p['p50']:.2f} / {p['p95']:.2f} / {p['p99']:.2f}"
-        for name, p in found["latency_ms"].items()
+        f"  {labels[name]}: {p['p50']:.2f} / {p['p95']:.2f} / {p['p99']:.2f}"
+        for name, p in measured["latency_ms"].items()
         if p
     ]
     return [
-        f"{found['text']}: {found['people']:,} people, {found['messages']:,} messages, {found['words']:,} words, "
-        f"{found['characters']:,} characters typed with {found['keys']:,} keys",
-        f"model: {found['model_bytes']:,} bytes ({found['runtime']}); milliseconds, p50 / p95 / p99:",
+        f"{measured['text']}: {measured['people']:,} people, {measured['messages']:,} messages, "
+        f"{measured['words']:,} words, {measured['characters']:,} characters typed with {measured['keys']:,} keys",
+        f"model: {measured['model_bytes']:,} bytes ({measured['runtime']}); milliseconds, p50 / p95 / p99:",
         *times,
     ]

@@ -1,1 +1,1 @@
-"""The compact n-gram file: its reader and writer, the search for suggestions, and the model that can be asked."""
+"""The compact n-gram file: reader, writer, search for suggestions, and its `Model`."""

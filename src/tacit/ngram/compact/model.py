@@ -1,4 +1,4 @@
-"""A compact n-gram file as a model that can be asked: it answers from its own arrays, in microseconds."""
+"""A compact n-gram file as a `Model`: suggestions come straight from the mapped arrays, in microseconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tacit.text.vocabulary import BOS, SPECIALS, UNK, Vocabulary
 
 
 class CompactState(NamedTuple):
-    """The last words of a context, as many as matter, and the histories that the file has of them."""
+    """The last words of a context, as many as the order needs, and their histories in the file."""
 
     recent: tuple[int, ...]
     histories: State
@@ -65,7 +65,7 @@ class CompactSource:
         return self._after((*state.recent, i))
 
     def _after(self, ids: tuple[int, ...]) -> CompactState:
-        recent = ids[max(0, len(ids) - self.stored.order + 1) :]  # no longer history is stored
+        recent = ids[max(0, len(ids) - self.stored.order + 1) :]  # longer histories are not stored
         return CompactState(recent, self.stored.state(recent))
 
     def best(self, state: CompactState, k: int, first: int, last: int) -> list[tuple[int, float]]:
@@ -98,7 +98,7 @@ class CompactSource:
 
 
 def compact_model(stored: Compact, size: int) -> Model:
-    """Makes an open file of `size` bytes into a model."""
+    """Returns the `Model` of an open file of `size` bytes."""
     source = CompactSource(stored)
 
     def text_score(text: Packed) -> Scores:

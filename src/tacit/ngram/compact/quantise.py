@@ -1,17 +1,16 @@
-"""A model's weights as one byte each.
+"""Quantises a model's weights to one byte each.
 
-Every order has its own table of values for its probabilities (natural logs, codes 1 … 255; 0 is no probability at
-all) and another for its backoff weights (256 codes). Where an order has no more different values than codes, the
-table holds them all and nothing is lost but float32 rounding. Otherwise the values are cut into bins whose density
-is the cube root of the values' own, which for fine bins makes the mean square error smallest (Panter & Dite 1951),
-and a bin's value is the mean of what fell into it. A value counts by how often it is used as well as by its being
-there: the few likely words are half of what a keyboard is asked, and one backoff weight, that of `<s>`, is used in
-every message. A quarter of the bins goes by e^{value/3} instead, since an error in a great weight, rare as it may be,
-is what shifts sums.
+Every order has a table of values for its probabilities (natural logs, codes 1 … 255; 0 is probability 0) and another
+for its backoff weights (256 codes). If an order has no more distinct values than codes, the table holds them all and
+only float32 rounding is lost. Otherwise the values are divided into bins whose density is the cube root of the density
+of the values, which minimises the mean square error for fine bins (Panter & Dite 1951). A bin's value is the weighted
+mean of its members. The weight of a value combines its use with a uniform share: the few likely words make up half of
+a keyboard's requests, and one backoff weight, that of `<s>`, is used in every message. A quarter of the bins follows
+e^{value/3} instead, because errors in large weights, even rare ones, shift the sums most.
 
-What rounding does to a state's sum the backoff weight undoes: the unigrams are scaled to one, and from the short
-histories to the long ones w[φ] is made anew from the rounded probabilities, and rounded in turn. Only where hardly
-anything is left to the failure arc can a sum stay off by more than that last rounding.
+The backoff weights correct the sums of probabilities after rounding: the unigrams are scaled to sum to one, and from
+short histories to long ones w[φ] is recomputed from the rounded probabilities and rounded in turn. Only where the
+failure arc has almost no probability left can a sum be off by more than this last rounding.
 """
 
 from __future__ import annotations
@@ -28,36 +27,36 @@ from tacit.text.vocabulary import EOS
 
 Bytes = NDArray[np.uint8]
 
-_FINE = 1 << 12  # cells of the histogram that the bins are cut from
-_GREAT = 0.25  # of the bins go where weights are great, however few are there
-_UTMOST = 50.0  # logs beyond are not told apart, lest one of them makes all cells wide
-_TRUST = 2.0  # a backoff weight changes by no more than this factor, up or down, for each sum it is made from
+_FINE = 1 << 12  # cells of the histogram from which the bins are made
+_GREAT = 0.25  # share of the bins that favours large weights
+_UTMOST = 50.0  # logs are clipped to this, because one outlier would make all cells wide
+_TRUST = 2.0  # the largest factor, up or down, by which each corrected sum changes a backoff weight
 
 
 class Quantised(NamedTuple):
-    """Codes of a model's weights and the tables that give their values; item n − 1 is for order n."""
+    """Codes of a model's weights and the tables of their values; item n − 1 is for order n."""
 
     p: Bytes  # [arcs]
     backoff: Bytes  # [states] 0 at the root
-    p_tables: tuple[NDArray[np.float32], ...]  # [256] each; −inf at 0 and where no code is used
+    p_tables: tuple[NDArray[np.float32], ...]  # [256] each; −inf at 0 and at unused codes
     backoff_tables: tuple[NDArray[np.float32], ...]  # [256] each, of histories of n words
 
 
 def quantise(model: Automaton) -> Quantised:
-    """One byte for each weight of an n-gram automaton."""
+    """Quantises each weight of an n-gram automaton to one byte."""
     shape = model.topology
     order = int(shape.depth.max()) + 1
     level = shape.depth[shape.owners]  # [arcs]
     codes, rounded = np.zeros(len(level), np.uint8), np.full(len(level), -np.inf)
     p_tables, backoff_tables, use = [], [], _use(model)
     for d in range(order):
-        mine = np.flatnonzero((level == d) & np.isfinite(model.log_p))
-        p = np.exp(model.log_p[mine])
-        table, code = _bins(model.log_p[mine], _counts(use[shape.owners[mine]] * p), 255)
-        if d == 0:  # the unigrams go on summing to one
+        arcs_here = np.flatnonzero((level == d) & np.isfinite(model.log_p))
+        p = np.exp(model.log_p[arcs_here])
+        table, code = _bins(model.log_p[arcs_here], _counts(use[shape.owners[arcs_here]] * p), 255)
+        if d == 0:  # the unigrams still sum to one
             scale = np.log(p.sum() / np.exp(table.astype(np.float64)[code]).sum())
             table = (table + scale).astype(np.float32)
-        codes[mine], rounded[mine] = code + 1, table[code]
+        codes[arcs_here], rounded[arcs_here] = code + 1, table[code]
         p_tables.append(_padded(np.concatenate([[-np.inf], table])))
 
     exact_own, exact_left = shares(model)
@@ -79,7 +78,7 @@ def quantise(model: Automaton) -> Quantised:
 
 
 def _use(model: Automaton) -> Floats:
-    """About how often each state is come to, [states]: as likely as its history; `<s>` as often as `</s>`."""
+    """Estimates how often each state is visited, [states]: the probability of its history; `<s>` as often as `</s>`."""
     shape = model.topology
     use, depth = np.ones(len(shape)), shape.depth
     grows = np.flatnonzero((shape.targets >= 0) & (depth[shape.targets] > depth[shape.owners]))
@@ -92,12 +91,12 @@ def _use(model: Automaton) -> Floats:
 
 
 def _counts(use: Floats) -> Floats:
-    """What a value counts: its share of the uses, and as much again shared by all alike."""
+    """Returns the weight of each value: its share of the uses plus an equal share."""
     return use / max(use.sum(), 1e-300) + 1 / max(1, len(use))
 
 
 def _ratio(now: Floats, before: Floats) -> Floats:
-    """now / before, as far as it can be trusted: 1 where there was next to nothing, never far from 1."""
+    """Returns now / before, clipped to be near 1; exactly 1 where `before` is almost 0."""
     return np.clip(np.where(before > 1e-9, now / np.maximum(before, 1e-9), 1.0), 1 / _TRUST, _TRUST)
 
 
@@ -106,7 +105,7 @@ def _padded(table: np.ndarray) -> NDArray[np.float32]:
 
 
 def _bins(values: Floats, weights: Floats, most: int) -> tuple[NDArray[np.float32], Bytes]:
-    """At most `most` ascending values and, for each given value, which of them stands for it.
+    """Returns at most `most` ascending values and, for each given value, the index of the one that replaces it.
 
     >>> table, code = _bins(np.array([-1.0, -3.0, -1.0]), np.ones(3), 2)
     >>> table.tolist(), code.tolist()

@@ -1,14 +1,14 @@
-"""Sorted words in little space: most of a word is what the word before it begins with.
+"""Sorted words with front coding: each word stores only the part that differs from the word before it.
 
-Words lie in blocks of 16, in the order of their UTF-8 bytes. The first word of a block is written whole, each other
-one as how many bytes it shares with the word before it, and the rest:
+Words are in blocks of 16, in the order of their UTF-8 bytes. The first word of a block is stored in full, each other
+word as the number of bytes that it shares with the word before it, and the rest:
 
     first word:    length, bytes
     other words:   bytes shared, length of the rest, bytes of the rest
 
-Numbers are varints: seven bits a byte, lowest first, the eighth bit set if another byte follows. `starts` says where
-each block begins, so a word or a place in the order is found by a binary search over the blocks' first words and a
-walk through one block. Words that begin alike are neighbours: a typed prefix is a range of numbers.
+Numbers are varints: seven bits a byte, lowest first; the eighth bit is set if another byte follows. `starts` holds the
+start of each block, so a word is found by a binary search over the blocks' first words and a walk through one block.
+Words with a common prefix are neighbours, so a typed prefix is a range of numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Words:
     text: memoryview
 
     def __getitem__(self, number: int) -> str:
-        """The word of a number."""
+        """Returns the word with this number."""
         if not 0 <= number < self.count:
             raise IndexError(number)
         for at, word in enumerate(self._block(number // BLOCK)):
@@ -41,13 +41,13 @@ class Words:
         raise IndexError(number)
 
     def find(self, word: str) -> int:
-        """The number of a word, −1 if it is not there."""
+        """Returns the number of a word, −1 if it is missing."""
         key = word.encode("utf-8", "replace")
         number = self.before(key)
         return number if number < self.count and self[number] == word else -1
 
     def before(self, key: bytes) -> int:
-        """How many words come before these bytes in the order."""
+        """Returns how many words sort before these bytes."""
         blocks = len(self.starts) - 1
         block = bisect_right(range(blocks), key, key=self._first) - 1
         if block < 0:
@@ -55,12 +55,12 @@ class Words:
         return block * BLOCK + bisect_left(list(self._block(block)), key)
 
     def starting(self, prefix: str) -> tuple[int, int]:
-        """The numbers of the words that begin so: from the first to the second, which is not one of them."""
+        """Returns the half-open range of numbers of the words with this prefix."""
         key = prefix.encode("utf-8", "replace")
-        return self.before(key), self.before(key + b"\xff")  # 255 is no byte of UTF-8
+        return self.before(key), self.before(key + b"\xff")  # 255 never occurs in UTF-8
 
     def every(self) -> tuple[str, ...]:
-        """All words in order."""
+        """Returns all words in order."""
         return tuple(word.decode() for b in range(len(self.starts) - 1) for word in self._block(b))
 
     def _first(self, block: int) -> bytes:
@@ -81,10 +81,10 @@ class Words:
 
 
 def pack(words: Sequence[str]) -> Words:
-    """Words, given in the order of their bytes, as this file describes.
+    """Packs words that are sorted by their bytes.
 
-    >>> found = pack(["an", "and", "ant", "be"])
-    >>> found[2], found.find("be"), found.find("bee"), found.starting("an"), len(found.text)
+    >>> packed = pack(["an", "and", "ant", "be"])
+    >>> packed[2], packed.find("be"), packed.find("bee"), packed.starting("an"), len(packed.text)
     ('ant', 3, -1, (0, 3), 13)
     """
     text, starts, last = bytearray(), [], b""
@@ -104,7 +104,7 @@ def pack(words: Sequence[str]) -> Words:
 
 
 def _number(text: bytes | memoryview, at: int) -> tuple[int, int]:
-    """The varint that begins at `at`, and where it ends."""
+    """Returns the varint that begins at `at`, and the position after it."""
     value = shift = 0
     while (byte := text[at]) >= 128:
         value |= (byte & 127) << shift
@@ -114,9 +114,9 @@ def _number(text: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def _varint(value: int) -> bytes:
-    found = bytearray()
+    data = bytearray()
     while value >= 128:
-        found.append(value & 127 | 128)
+        data.append(value & 127 | 128)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    data.append(value)
+    return bytes(data)

@@ -1,4 +1,4 @@
-"""Write a compact n-gram file; its layout is told in compact.py, which reads it."""
+"""Writes a compact n-gram file; reader.py describes the layout."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ def write(
     source: str = "",
     hidden: Collection[str] = (),
 ) -> int:
-    """Write an n-gram automaton and return the file's length; words in `hidden` are never suggested.
+    """Writes an n-gram automaton and returns the length of the file; words in `hidden` are never suggested.
 
-    Words beyond the 65,536th can have unigrams only. Equal models give equal bytes: no date, no path.
+    At most 65,536 words can occur in n-grams of order 2 or more. Equal models give equal bytes: the file has no date
+    and no path.
     """
     v = model.topology.vocabulary
     if len(vocabulary) != v:
         raise TacitError(f"{path}: the model has {v} words, its vocabulary {len(vocabulary)}; use its own")
     if v <= len(SPECIALS):
-        raise TacitError(f"{path}: the model is empty; it needs a word beside {', '.join(SPECIALS)}")
+        raise TacitError(f"{path}: the model is empty; it needs a word besides {', '.join(SPECIALS)}")
     words, ids = by_bytes(vocabulary)
     (_, keys, _), arcs, states = grams(model.topology, ids)
     order = len(keys) - 1
@@ -47,7 +48,7 @@ def write(
     common = np.unique(np.concatenate(np.divmod(keys[2], v))) if order > 1 else np.zeros(0, np.int64)
     if len(common) > _COMMON:
         raise TacitError(
-            f"{path}: {len(common):,} words are in n-grams of order 2 and more, and there is room for {_COMMON:,}; "
+            f"{path}: {len(common):,} words are in n-grams of order 2 or more, but the format holds {_COMMON:,}; "
             "keep only unigrams of the rarest words"
         )
     place = np.zeros(v, np.int64)

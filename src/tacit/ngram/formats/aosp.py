@@ -1,16 +1,16 @@
-"""AOSP's `.combined` word list, from which HeliBoard, OpenBoard and FUTO compile their dictionaries.
+"""Writes AOSP's `.combined` word list, from which HeliBoard, OpenBoard and FUTO compile their dictionaries.
 
     dictionary=main:en,locale=en,description=Tacit,date=1700000000,version=1
      word=new,f=200
       bigram=york,f=243
 
-f is a probability on a logarithmic scale: 255 is certainty and each step less is a factor of 1.15; 0 would mark
-profanity, so f = clip(round(255 + ln p / ln 1.15), 1, 255). The compiler stores how far a bigram lies above the
-second word's own f, so a bigram's f is never below that. Longer n-grams have no place in this format.
+f is a probability on a logarithmic scale: 255 is probability 1 and each step down divides it by 1.15; 0 marks
+profanity, so f = clip(round(255 + ln p / ln 1.15), 1, 255). The compiler stores by how much a bigram's f exceeds that
+of its second word, so a bigram's f is never below that. The format has no longer n-grams.
 
-The list holds words: tokens with a letter in them and shorter than 48 characters (the compiler's limit). Specials,
-punctuation, numbers and emoji are left out and counted. A comma or "=" cannot be written, nor can white space or a
-leading "#": such a word is an error, or left out on request.
+The list holds words: tokens that contain a letter and are shorter than 48 characters (the compiler's limit). Specials,
+punctuation, numbers and emoji are left out and counted. The format cannot hold a comma, "=", white space or a leading
+"#": such a word is an error, or is left out on request.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _HEADER_VALUE = re.compile(r"[^\s,=:#][^,=:\r\n]*")  # the compiler looks for th
 
 
 class Written(NamedTuple):
-    """What went into a list, and what did not."""
+    """Counts of entries that were written or left out."""
 
     words: int
     bigrams: int
-    no_words: int  # specials, punctuation, numbers, emoji, and what is too long
+    no_words: int  # specials, punctuation, numbers, emoji, and tokens that are too long
     skipped: int  # words that the format cannot hold
 
 
 def check_locale(path: Path, locale: str) -> None:
-    """Refuse what is no locale."""
+    """Raises a TacitError if this is not a locale."""
     if not _LOCALE.fullmatch(locale):
         raise TacitError(f"{path}: locale is {locale!r}; write it like en or en_GB")
 
@@ -61,24 +61,26 @@ def write(
     most_bigrams: int = 60,
     skip: bool = False,
 ) -> Written:
-    """Write words by falling probability, each with at most `most_bigrams` that follow it.
+    """Writes words by descending probability, each with at most `most_bigrams` bigrams.
 
-    `date` is in seconds since 1970, as keyboards show it; it is given so that equal models give equal bytes.
-    `skip` leaves out words that cannot be written instead of refusing.
+    `date` is in seconds since 1970 and is shown by keyboards; it is a parameter so that equal models give equal bytes.
+    `skip` leaves out words that the format cannot hold instead of raising an error.
     """
     shape = model.topology
     header = {"locale": locale, "description": description, "date": str(date), "version": str(version)}
     for key, value in header.items():
         if not _HEADER_VALUE.fullmatch(value):
             raise TacitError(
-                f"{path}: {key} is {value!r}; it must not be empty or hold any of , = : or a line end"
+                f"{path}: {key} is {value!r}; it must not be empty or contain , = : or a line end"
             )
     check_locale(path, locale)
     if len(vocabulary) != shape.vocabulary:
         raise TacitError(f"{path}: the model has {shape.vocabulary} words, its vocabulary {len(vocabulary)}")
     root = int(np.argmax(shape.backoff < 0))
     if (shape.backoff < 0).sum() != 1:
-        raise TacitError(f"{path}: a word list needs a model over words, with one root")
+        raise TacitError(
+            f"{path}: a word list needs a word model, with one root; distil one (`tacit distill`)"
+        )
     unwritable = [word for word in vocabulary.words if _is_word(word) and _UNWRITABLE.search(word)]
     if not skip:
         check_words(path, vocabulary.words)
@@ -105,7 +107,7 @@ def write(
 
 
 def check_words(path: Path, words: Iterable[str]) -> None:
-    """An error if one of these words cannot be written; so it can be told before there is a model."""
+    """Raises a TacitError if the format cannot hold one of these words; callable before there is a model."""
     for word in words:
         if _is_word(word) and _UNWRITABLE.search(word):
             raise TacitError(
@@ -115,7 +117,7 @@ def check_words(path: Path, words: Iterable[str]) -> None:
 
 
 def frequency(log_p: Floats) -> Ints:
-    """f of each natural log p.
+    """Returns f for each natural log p.
 
     >>> frequency(np.log([1.0, 0.1, 1e-30])).tolist()
     [255, 239, 1]
@@ -129,11 +131,11 @@ def _is_word(token: str) -> bool:
 
 
 def _bigrams(model: Automaton, root: int, listed: np.ndarray, most: int) -> tuple[Ints, Ints]:
-    """The arcs to write after each word, likeliest first, and where those of each word begin, [V + 1]."""
+    """Returns the arcs to write after each word, likeliest first, and where those of each word begin, [V + 1]."""
     shape = model.topology
     into = np.arange(shape.starts[root], shape.starts[root + 1])
     into = into[listed[shape.labels[into]]]
-    state = shape.targets[into]  # of the history of one word, where there is one
+    state = shape.targets[into]  # the state of the one-word history, if there is one
     known = (state >= 0) & (shape.depth[state] == 1) & (state != shape.initial)
     word_of = np.full(len(shape), BOS)  # [states] the word a state remembers
     word_of[state[known]] = shape.labels[into[known]]

@@ -1,4 +1,4 @@
-r"""ARPA files: the n-gram format that every toolkit reads.
+r"""Reads and writes ARPA files, the n-gram format that every toolkit reads.
 
     \data\
     ngram 1=4
@@ -13,15 +13,20 @@ r"""ARPA files: the n-gram format that every toolkit reads.
     …
     \end\
 
-A row is log10 p(w | h), the n-gram "h w", and, where "h w" is itself a history, the log10 of its backoff weight.
-`<s>` is never predicted and has −99. Rows are written in the order of the word ids, so that the same model gives
-the same bytes and a file read back gives the same ids; 12 digits keep the sums at one within 1e-9.
+A row is log10 p(w | h), the n-gram "h w", and, if "h w" is itself a history, the log10 of its backoff weight. `<s>` is
+never predicted and has −99. Rows are written in the order of the word ids, so that the same model gives the same bytes
+and reading a file back gives the same ids. With 12 digits, sums stay within 1e-9 of one.
 
-The reader takes what other toolkits write: words in any order, `<UNK>` for `<unk>`, no `<unk>` at all (then its
-probability is 10^−100, as in KenLM), backoff weights left out. N-grams less their first word that are missing, as
-after pruning in SRILM, are put back with the probability they had by backing off. A missing history, a wrong count,
-a backoff weight where nothing follows: one line with the file, the line and what was expected. KenLM refuses files
-of unigrams only; they are written and read here all the same.
+The reader accepts the output of other toolkits:
+- words in any order;
+- `<UNK>` for `<unk>`, or no `<unk>` at all (its probability is then 10^−100, as in KenLM);
+- missing backoff weights;
+- missing suffixes (an n-gram without its first word), as after pruning in SRILM: they are added with their backed-off
+  probability;
+- unigrams only, which KenLM refuses.
+
+A missing history, a wrong count, or a backoff weight with no longer n-gram is an error, with the file, the line and
+what was expected.
 """
 
 from __future__ import annotations
@@ -41,12 +46,12 @@ from tacit.ngram.grams import grams, words
 from tacit.ngram.trie import Trie, find
 from tacit.text.vocabulary import Vocabulary
 
-_NEVER = -99.0  # log10 p of `<s>`, and of what has no probability at all
+_NEVER = -99.0  # log10 p of `<s>`, and of words with probability 0
 _LOG10 = np.log(10)
 
 
 def write(path: Path, vocabulary: Vocabulary, model: Automaton) -> None:
-    """Write an n-gram automaton; it has one root, and its states are histories.
+    """Writes an n-gram automaton, which has one root and histories as states.
 
     >>> import tempfile
     >>> from tacit.ngram import automaton, kneser_ney
@@ -81,24 +86,21 @@ def write(path: Path, vocabulary: Vocabulary, model: Automaton) -> None:
 
 
 def read(path: Path) -> tuple[Vocabulary, Automaton]:
-    """The vocabulary, in the order of the file after the three specials, and the model of an ARPA file."""
+    """Reads an ARPA file; returns its vocabulary (the three specials, then the order of the file) and the model."""
     vocabulary, levels = parse(path)
-    v, found, n = (
-        len(vocabulary),
-        [_Sorted(np.arange(len(vocabulary)), np.zeros(len(vocabulary), np.int64))],
-        2,
-    )
-    while n <= len(levels):  # what is missing one level below is put in there, and that level looked at again
-        found[n - 1 :] = [_sort(path, levels, found, n, vocabulary)]
-        missing = np.unique(levels[n - 1].words[found[n - 1].suffix < 0][:, 1:], axis=0)
+    v, n = len(vocabulary), 2
+    tables = [_Sorted(np.arange(v), np.zeros(v, np.int64))]
+    while n <= len(levels):  # missing suffixes are added one level below, which is then sorted again
+        tables[n - 1 :] = [_sort(path, levels, tables, n, vocabulary)]
+        missing = np.unique(levels[n - 1].words[tables[n - 1].suffix < 0][:, 1:], axis=0)
         levels[n - 2] = _with(levels[n - 2], missing)
         n += -1 if len(missing) else 1
-    for (lower, _), (level, at) in pairwise(zip(levels, found, strict=True)):
+    for (lower, _), (level, at) in pairwise(zip(levels, tables, strict=True)):
         backed_off = lower.backoff[at.keys // v] + lower.p[at.suffix]
         level.p = np.where(np.isnan(level.p), backed_off, level.p)
 
     empty = np.zeros(1, np.int64)
-    trie = Trie(v, (empty, *(at.keys for at in found)), (empty, *(at.suffix for at in found)))
+    trie = Trie(v, (empty, *(at.keys for at in tables)), (empty, *(at.suffix for at in tables)))
     follow = [np.diff(trie.starts(n)) > 0 for n in range(1, trie.order + 1)]
     for level, followed in zip(levels, follow, strict=True):
         stray = np.flatnonzero(~followed & (np.abs(level.backoff) > 1e-6))
@@ -106,7 +108,7 @@ def read(path: Path) -> tuple[Vocabulary, Automaton]:
             at = stray[0]
             raise TacitError(
                 f"{path}, line {level.lines[at]}: '{_spell(vocabulary, level.words[at])}' has a backoff weight of "
-                f"{level.backoff[at]:g} but no n-gram goes on from it; expected 0 or none"
+                f"{level.backoff[at]:g} but no longer n-gram; expected 0 or none"
             )
     log_p = np.concatenate([levels[0].p[1:], *(level.p for level in levels[1:])])
     log_backoff = [level.backoff[followed] for level, followed in zip(levels, follow, strict=True)]
@@ -121,15 +123,15 @@ class _Sorted(NamedTuple):
 
 
 def _sort(
-    path: Path, levels: list[ArpaLevel], found: list[_Sorted], n: int, vocabulary: Vocabulary
+    path: Path, levels: list[ArpaLevel], tables: list[_Sorted], n: int, vocabulary: Vocabulary
 ) -> _Sorted:
-    """Put level n in the order of its keys, given those of the levels below."""
+    """Sorts level n by its keys, given those of the levels below."""
     v, level = len(vocabulary), levels[n - 1]
 
     def rows(words: Ints) -> Ints:
         row = words[:, 0]
         for k in range(1, words.shape[1]):
-            row = np.where(row >= 0, find(found[k].keys, row * v + words[:, k]), -1)
+            row = np.where(row >= 0, find(tables[k].keys, row * v + words[:, k]), -1)
         return row
 
     history = rows(level.words[:, :-1])
@@ -145,14 +147,12 @@ def _sort(
     twice = np.flatnonzero(np.diff(keys) == 0)
     if len(twice):
         gram, line = _spell(vocabulary, level.words[twice[0]]), level.lines[twice[0] + 1]
-        raise TacitError(
-            f"{path}, line {line}: '{gram}' stands there a second time; expected every n-gram once"
-        )
+        raise TacitError(f"{path}, line {line}: '{gram}' occurs a second time; expected every n-gram once")
     return _Sorted(keys, rows(level.words[:, 1:]))
 
 
 def _with(level: ArpaLevel, missing: Ints) -> ArpaLevel:
-    """A level with n-grams put in, [missing, n], whose probability is not known yet."""
+    """Returns a level with n-grams added, [missing, n], whose probability is still NaN."""
     count = len(missing)
     return ArpaLevel(
         np.concatenate([level.words, missing]),

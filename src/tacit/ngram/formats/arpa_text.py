@@ -1,7 +1,7 @@
-r"""The text of an ARPA file as arrays: sections, rows, words, numbers; what they mean is `arpa.py`'s business.
+r"""Parses the text of an ARPA file into arrays: sections, rows, words, numbers; `arpa.py` makes the model.
 
-Rows are parsed many at a time: one split for a block of lines, one look-up for all its words. Whatever is not as
-it should be becomes one line that names the file, the line and what was expected.
+Rows are parsed in blocks: one split for a block of lines, one look-up for all its words. Every error names the file,
+the line and what was expected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.base.arrays import Floats, Ints
 from tacit.base.errors import TacitError
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
-_UNKNOWN = -100.0  # log10 p of `<unk>` where a file does not have it, as in KenLM
+_UNKNOWN = -100.0  # log10 p of `<unk>` if a file lacks it, as in KenLM
 _COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)")
 _BLOCK = 1 << 16  # lines parsed together
 
@@ -32,8 +32,8 @@ class ArpaLevel:
 
     words: Ints  # [grams, n]
     p: Floats  # [grams] log10 p
-    backoff: Floats  # [grams] log10 of the backoff weight, 0 where there is none
-    lines: Ints  # [grams] where it stands, 0 if it does not
+    backoff: Floats  # [grams] log10 of the backoff weight, 0 if there is none
+    lines: Ints  # [grams] line number, 0 for n-grams that the file lacks
 
 
 class _Rows(NamedTuple):
@@ -45,14 +45,14 @@ class _Rows(NamedTuple):
 
 
 class _Ids(dict[bytes, int]):
-    """Word to id; −1 for others."""
+    """Maps words to ids; −1 for unknown words."""
 
     def __missing__(self, word: bytes) -> int:
         return -1
 
 
 def parse(path: Path) -> tuple[Vocabulary, list[ArpaLevel]]:
-    """The vocabulary (the three specials, then the words as they come) and the rows of every section."""
+    """Returns the vocabulary (the three specials, then the words in the order of the file) and every section's rows."""
     try:
         with path.open("rb") as file:
             return _sections(path, file)
@@ -62,7 +62,7 @@ def parse(path: Path) -> tuple[Vocabulary, list[ArpaLevel]]:
 
 def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaLevel]]:
     number, line = _next(path, lines, 0, "\\data\\")
-    while line != b"\\data\\":  # toolkits may put remarks before it
+    while line != b"\\data\\":  # some toolkits write comments before it
         number, line = _next(path, lines, number, "\\data\\")
     counts: list[int] = []
     number, line = _next(path, lines, number, "ngram 1=…")
@@ -94,7 +94,7 @@ def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaLevel]]:
 
 
 def _rows(path: Path, lines: Lines, number: int, n: int, count: int) -> Iterator[_Rows]:
-    """The `count` rows after line `number`, many at a time."""
+    """Yields the `count` rows after line `number`, in blocks."""
     for done in range(0, count, _BLOCK):
         block = list(islice(lines, min(_BLOCK, count - done)))
         first = number + 1 + done
@@ -121,7 +121,7 @@ def _rows(path: Path, lines: Lines, number: int, n: int, count: int) -> Iterator
 
 
 def _widths(block: list[bytes]) -> Ints:
-    """How many tokens each line has: the places where a token follows white space."""
+    """Returns the number of tokens of each line."""
     if not block:
         return np.zeros(0, np.int64)
     text = np.frombuffer(b"".join(block), np.uint8)
@@ -134,14 +134,14 @@ def _widths(block: list[bytes]) -> Ints:
 
 def _numbers(path: Path, first: int | Ints, column: list[bytes]) -> Floats:
     try:
-        found = np.fromiter(map(float, column), np.float64, len(column))
+        numbers = np.fromiter(map(float, column), np.float64, len(column))
     except ValueError:
-        found = np.fromiter(map(_float, column), np.float64, len(column))
-    if not np.isfinite(found).all():
-        at = int(np.argmin(np.isfinite(found)))
+        numbers = np.fromiter(map(_float, column), np.float64, len(column))
+    if not np.isfinite(numbers).all():
+        at = int(np.argmin(np.isfinite(numbers)))
         line = first + at if isinstance(first, int) else first[at]
         raise TacitError(f"{path}, line {line}: expected a finite number, found {_show(column[at])}")
-    return found
+    return numbers
 
 
 def _float(text: bytes) -> float:
@@ -152,7 +152,7 @@ def _float(text: bytes) -> float:
 
 
 def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabulary, ArpaLevel]:
-    """The words and their rows by id, `<s>` and a missing `<unk>` among them."""
+    """Returns the words and their rows by id, including `<s>` and a missing `<unk>`."""
     given: dict[str, tuple[float, float, int]] = {}
     for rows in _rows(path, lines, number, 1, count):
         columns = zip(rows.starts.tolist(), rows.p.tolist(), rows.backoff.tolist(), strict=True)
@@ -164,7 +164,7 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
                     f"{path}, line {line}: {_show(rows.tokens[start + 1])} is not UTF-8"
                 ) from None
             if word in given or word.split() != [word]:
-                fault = "stands there a second time" if word in given else "is not one word"
+                fault = "occurs a second time" if word in given else "is not one word"
                 raise TacitError(f"{path}, line {line}: {word!r} {fault}; expected every word once")
             given[word] = (p, backoff, line)
     for special in SPECIALS[:UNK]:
@@ -174,7 +174,7 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
         given["<unk>"] = given.pop("<UNK>", (_UNKNOWN, 0.0, 0))
     if len(given) <= len(SPECIALS):
         raise TacitError(
-            f"{path}, line {number}: the model is empty; expected a word beside {', '.join(SPECIALS)}"
+            f"{path}, line {number}: the model is empty; expected a word besides {', '.join(SPECIALS)}"
         )
     spelt = (*SPECIALS, *(word for word in given if word not in SPECIALS))
     table = np.array([given[word] for word in spelt])  # [words, 3]
@@ -183,11 +183,11 @@ def _unigrams(path: Path, lines: Lines, number: int, count: int) -> tuple[Vocabu
 
 
 def _level(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids) -> ArpaLevel:
-    """The rows of one order above the first."""
+    """Returns the rows of one order above the first."""
     blocks = [(np.zeros((0, n), np.int64), np.zeros(0), np.zeros(0))]
     for rows in _rows(path, lines, number, n, count):
-        found = np.fromiter(map(ids.__getitem__, rows.tokens), np.int64, len(rows.tokens))
-        words = found[rows.starts[:, None] + np.arange(1, n + 1)]
+        token_ids = np.fromiter(map(ids.__getitem__, rows.tokens), np.int64, len(rows.tokens))
+        words = token_ids[rows.starts[:, None] + np.arange(1, n + 1)]
         strange = words < 0
         wrong = strange.any(1) | (words[:, 1:] == BOS).any(1) | (words[:, :-1] == EOS).any(1)
         if wrong.any():
@@ -203,13 +203,13 @@ def _level(path: Path, lines: Lines, number: int, n: int, count: int, ids: _Ids)
 
 
 def _next(path: Path, lines: Lines, number: int, expected: str) -> tuple[int, bytes]:
-    """The next line that is not blank, with its number; `number` is that of the last one."""
+    """Returns the next line that is not blank, with its number; `number` is that of the last line read."""
     for line in lines:
         number += 1
         if line := line.strip():
             return number, line
     raise TacitError(
-        f"{path}, line {number + 1}: the file ends where '{expected}' was expected; it is cut short or no ARPA file"
+        f"{path}, line {number + 1}: the file ends where '{expected}' was expected; it is truncated or not an ARPA file"
     )
 
 

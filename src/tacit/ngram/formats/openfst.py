@@ -1,15 +1,18 @@
-"""OpenFst's text format, for tools that compose and optimise automata.
+"""Writes OpenFst's text format, for tools that compose and optimise automata.
 
-Two files. The automaton, one arc a line, `from to label label weight`, weights being −ln; a last line for each
-state where a sentence may end, `state weight`. The first line leaves the state where sentences start. And the
-symbol table, `word number`. Compile with
+There are two files:
+- the automaton, one arc a line, `from to label label weight`, with −ln weights, then a line `state weight` for each
+  final state; the first line is an arc of the initial state;
+- the symbol table, lines of `word number`.
+
+Compile with
 
     fstcompile --isymbols=model.syms --osymbols=model.syms --keep_state_numbering model.fst.txt model.fst
 
-Failure arcs bear the label `<phi>`: they are taken, at their weight, only where a state has no arc for the next
-word (or, at the end, may not end a sentence): a φ-matcher's rule. `<s>` and `</s>` label no arc here, since a
-sentence starts at the first state and ends at a final one, so `<eps>` and `<phi>` have their numbers, 0 and 1, and
-every other word its id. Several roots are no hindrance: automata over word-pieces are written as well.
+Failure arcs have the label `<phi>`: as in a φ-matcher, they are taken, at their weight, only if a state has no arc for
+the next word (or, at the end of a sentence, is not final). `<s>` and `</s>` label no arc, because a sentence starts at
+the first state and ends at a final one; so `<eps>` and `<phi>` take their numbers, 0 and 1, and every other word keeps
+its id. Automata with several roots, as over word-pieces, can be written, too.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ EPSILON, PHI = "<eps>", "<phi>"
 
 
 def write(path: Path, symbols: Path, words: tuple[str, ...], model: Automaton) -> None:
-    """Write an automaton to `path` and its symbol table to `symbols`; `words[i]` has id i.
+    """Writes an automaton to `path` and its symbol table to `symbols`; `words[i]` has id i.
 
     >>> import tempfile
     >>> from tacit.ngram import automaton, kneser_ney
@@ -45,7 +48,7 @@ def write(path: Path, symbols: Path, words: tuple[str, ...], model: Automaton) -
         )
     for taken in {EPSILON, PHI} & set(words):
         raise TacitError(
-            f"{path}: the word {taken} names something else in OpenFst files; leave it out of the model"
+            f"{path}: the word {taken} has a special meaning in OpenFst files; leave it out of the model"
         )
     names = np.array([EPSILON, PHI, *words[UNK:]], object)
     fails, reads = np.flatnonzero(shape.backoff >= 0), np.flatnonzero(shape.labels != EOS)

@@ -1,10 +1,10 @@
-"""The built-in typists: people who chat by phone, made from a seed, with knobs for how they differ.
+"""Generates the built-in typists: simulated people who chat by phone, with knobs for how much they differ.
 
-Real keyboards' text cannot be shipped, so demos, tests and experiments train on these. Nobody's words are
-copied: lexicon and grammar were written for Tacit. A person is made when visited, and only then.
+Text from real keyboards cannot be shipped, so demos, tests and experiments train on these. No real text is copied:
+lexicon and grammar were written for Tacit. A person's text is generated from the seed when it is read.
 
-Reading order: `rules` and `lexicon` (data), `grammar`, `slots` and `phrases` (how a sentence comes
-about), `people` (how people differ), `clock`, `style`, `compose`.
+Reading order: `rules` and `lexicon` (data); `grammar`, `slots` and `phrases` (sentences); `people` (differences
+between people); `clock`, `style`, `compose`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ from tacit.text.typists.people import Person, concentrations
 __all__ = ["Typists", "TypistsConfig"]
 
 KNOBS = ("feature_skew", "label_skew", "concept_drift", "concept_shift", "quantity_skew")
-SIGMA = 1.6  # of the log-normal amounts at quantity_skew = 1
-LARGEST = 40  # nobody has more than this many times the median
+SIGMA = 1.6  # log-sd of the amounts at quantity_skew = 1
+LARGEST = 40  # the largest amount, as a multiple of the median
 
 
 @dataclass(frozen=True)
 class TypistsConfig:
-    """How many people, how much they type, and how they differ; every knob runs from 0 (alike) to 1.
+    """Number of people, amount of text, and how much people differ: every knob goes from 0 (all alike) to 1.
 
-    With x the context and y the next word (Kairouz et al., 2021, section 3.1): `feature_skew` moves P(x)
-    (kinds of message, hours, capitals, punctuation), `label_skew` moves P(y) (topics, names, favourite
-    words and emoji), `concept_drift` moves P(x|y) (dialect, register, wording of the same thing),
-    `concept_shift` moves P(y|x) (how a habit continues the same words), `quantity_skew` the amounts.
+    x is the context and y the next word (Kairouz et al., 2021, section 3.1).
+
+    - `feature_skew` changes P(x): kinds of message, hours, capitals, punctuation.
+    - `label_skew` changes P(y): topics, names, favourite words and emoji.
+    - `concept_drift` changes P(x|y): dialect, register, wording of the same thing.
+    - `concept_shift` changes P(y|x): how a person's habits continue the same words.
+    - `quantity_skew` changes the number of messages.
 
     >>> TypistsConfig(label_skew=1.5)
     Traceback (most recent call last):
@@ -61,13 +64,13 @@ class TypistsConfig:
 
 
 def _splitmix(x: np.ndarray) -> np.ndarray:
-    """SplitMix64 (Steele, Lea and Flood, 2014): a counter hashed to 64 random bits; uint64 to uint64."""
+    """Hashes counters to 64 random bits by SplitMix64 (Steele, Lea and Flood, 2014); uint64 to uint64."""
     with np.errstate(over="ignore"):
         return mix(x + np.uint64(0x9E3779B97F4A7C15))
 
 
 class Typists:
-    """A population of made-up typists. The same config gives the same text, in any order of visiting.
+    """A population of simulated typists. The same config gives the same text, in whatever order people are read.
 
     >>> typists = Typists(TypistsConfig(users=1_000_000, seed=3))
     >>> len(typists), typists.user(42), len(typists.messages(42)) == int(typists.sizes()[42])
@@ -83,15 +86,15 @@ class Typists:
         return "typists"
 
     @property
-    def made_of(self) -> tuple[TypistsConfig]:
-        """What another process makes the same people of (`tacit.text.wire`)."""
+    def rebuild_args(self) -> tuple[TypistsConfig]:
+        """The arguments with which another process rebuilds this population (`tacit.text.wire`)."""
         return (self.config,)
 
     def __len__(self) -> int:
         return self.config.users
 
     def user(self, k: int) -> str:
-        """The name of person k.
+        """Returns the name of person k.
 
         >>> Typists().user(7)
         'typist-000007'
@@ -100,7 +103,7 @@ class Typists:
         return f"typist-{k:06d}"
 
     def messages(self, k: int) -> list[Message]:
-        """What person k typed, oldest first; made anew at every call, always the same.
+        """Returns the messages of person k, oldest first; every call generates the same messages again.
 
         >>> Typists().messages(7) == Typists().messages(7)
         True
@@ -110,7 +113,7 @@ class Typists:
         return compose(person, int(self._amounts(np.array([k]))[0]))
 
     def sizes(self) -> np.ndarray:
-        """Messages per person, [people] int64, hashed from seed and place: no text is made."""
+        """Returns the number of messages of each person, [people] int64, without generating text."""
         return self._amounts(np.arange(self.config.users))
 
     def _amounts(self, people: np.ndarray) -> np.ndarray:

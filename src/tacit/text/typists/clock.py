@@ -1,4 +1,4 @@
-"""When a person types: conversations of a few messages, at hours that differ from person to person."""
+"""Draws when a person types: conversations of a few messages, at hours that differ between people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAYS = 180
 DAY_NAMES = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 MONTH_NAMES = ["January", "February", "March", "April", "May", "June", "July"]
 
-# People fall into chronotypes; hours 0 to 23.
+# Weights of the hours 0 to 23 for three chronotypes.
 _LARK = [0, 0, 0, 0, 1, 4, 9, 10, 8, 5, 4, 5, 7, 5, 4, 4, 5, 6, 6, 5, 4, 2, 1, 0]
 _DAY = [1, 0, 0, 0, 0, 0, 2, 5, 6, 5, 5, 6, 9, 7, 5, 5, 6, 8, 9, 9, 8, 6, 4, 2]
 _OWL = [6, 4, 2, 1, 0, 0, 0, 1, 2, 3, 4, 4, 5, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 9]
@@ -24,7 +24,7 @@ _TYPES = weighted(["day", "owl", "lark"], [5, 3, 2])
 
 
 class Moment(NamedTuple):
-    """The time of a message and what a writer is aware of in it."""
+    """The time of a message and its position in a conversation."""
 
     time: datetime
     first: bool  # whether it opens a conversation
@@ -44,7 +44,7 @@ class Moment(NamedTuple):
 
 
 def moments(person: Person, count: int) -> list[Moment]:
-    """Strictly increasing times of `count` messages, in conversations that share a topic."""
+    """Returns strictly increasing times of `count` messages, grouped into conversations."""
     rng = person.rng
     lengths: list[int] = []
     left = count
@@ -54,17 +54,17 @@ def moments(person: Person, count: int) -> list[Moment]:
         left -= length
     starts = []
     for _ in lengths:
-        hour = person.pick("feature", "hours", _TYPES)
-        hours = _HOURS[hour].draw(rng)
+        chronotype = person.pick("feature", "hours", _TYPES)
+        hours = _HOURS[chronotype].draw(rng)
         seconds = int(rng.random() * 3600)
         starts.append(START + timedelta(days=int(rng.random() * DAYS), hours=hours, seconds=seconds))
     starts.sort()
-    made: list[Moment] = []
+    result: list[Moment] = []
     previous = START - timedelta(seconds=1)
     for start, length in zip(starts, lengths, strict=True):
-        at = max(start, previous + timedelta(seconds=30))
+        time = max(start, previous + timedelta(seconds=30))
         for i in range(length):
-            made.append(Moment(at, i == 0))
-            previous = at
-            at = at + timedelta(seconds=15 + int(rng.random() ** 3 * 900))
-    return made
+            result.append(Moment(time, i == 0))
+            previous = time
+            time = time + timedelta(seconds=15 + int(rng.random() ** 3 * 900))
+    return result

@@ -1,4 +1,4 @@
-"""From a moment to a message: choose topic, mood, register and kind of message, write it, spell it."""
+"""Composes messages: chooses topic, mood, register and kind of message, writes the words and spells them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tacit.text.typists.zipf import Ranked, weighted
 
 
 class Kind(NamedTuple):
-    """A kind of message: its rule, how often, the rule of what may follow and how often it does."""
+    """A kind of message."""
 
     rule: str
     weight: float
-    follow: str = ""
-    follows: float = 0.0
+    follow: str = ""  # the rule of a sentence that may follow
+    follows: float = 0.0  # its probability
 
 
 KINDS = (
@@ -46,10 +46,10 @@ KINDS = (
     Kind("sorry", 2, "plan", 0.28),
     Kind("greet", 2, "future", 0.32),
 )
-_GREETING = {"morning": 5.0, "day": 1.0, "evening": 1.5, "night": 4.0}  # times the weight of `greet`
+_GREETING = {"morning": 5.0, "day": 1.0, "evening": 1.5, "night": 4.0}  # factors on the weight of `greet`
 _MOODS = weighted(["+", "-"], [56, 44])
 _REGISTERS = weighted(["p", "c", "s"], [38, 37, 25])
-_STAYS = 0.7  # how often a conversation keeps its topic from one message to the next
+_STAYS = 0.7  # probability that a conversation keeps its topic from one message to the next
 
 
 @cache
@@ -69,7 +69,7 @@ def _kinds(part: str, first: bool) -> Ranked[Kind]:
 
 @cache
 def _timely(part: str, weekday: int) -> Ranked[Topic]:
-    """What the hour and the day bring up, whoever you are: work on weekdays, parties at the weekend."""
+    """Returns topics weighted by hour and weekday, for all people alike: work on weekdays, parties at the weekend."""
     _, topics = grammar()
     likely = (
         {"work": 4.0, "commute": 3.0, "school": 2.0, "coffee": 1.5}
@@ -94,7 +94,7 @@ def _topic(person: Person, moment: Moment) -> Topic:
 
 
 def _write(draft: Draft) -> None:
-    """One to three sentences: an opener or not, the message itself, what follows or not, a closer or not."""
+    """Writes the message itself, with an optional opener, up to two follow-ups and an optional closer."""
     person, rng, moment = draft.person, draft.rng, draft.moment
     rules, _ = grammar()
     kind = person.pick("feature", ("kind", moment.part, moment.first), _kinds(moment.part, moment.first))
@@ -121,8 +121,8 @@ def _write(draft: Draft) -> None:
 
 
 def compose(person: Person, count: int) -> list[Message]:
-    """A person's messages, oldest first."""
-    made: list[Message] = []
+    """Returns a person's messages, oldest first."""
+    messages: list[Message] = []
     topic: Topic | None = None
     register = mood = ""
     rng = person.rng
@@ -133,5 +133,5 @@ def compose(person: Person, count: int) -> list[Message]:
         register = person.pick("drift", "register", _REGISTERS)
         draft = Draft(person, rng, topic, moment, register, mood)
         _write(draft)
-        made.append(Message(finish(draft), moment.time.isoformat(), topic.name))
-    return made
+        messages.append(Message(finish(draft), moment.time.isoformat(), topic.name))
+    return messages

@@ -1,8 +1,8 @@
-"""Templates: a small phrase-structure grammar whose slots are functions of the message being written.
+"""Compiles and expands templates, a small phrase-structure grammar whose slots are functions.
 
-A template such as "{subj} {do.past} [30 {with}] (today|yesterday)" is compiled once into a list of words
-and functions. Functions carry what a context-free grammar cannot: agreement, gender, tense, topic. The
-message under way is a `Draft`, which slots read and change.
+A template such as "{subj} {do.past} [30 {with}] (today|yesterday)" is compiled once into a list of words and
+functions. The functions handle what a context-free grammar cannot: agreement, gender, tense, topic. They read and
+change a `Draft`, the message being written.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Draft:
-    """A message being written: its words so far and what later words must agree with."""
+    """A message being written: its words so far, and what later words must agree with."""
 
     person: Person
     rng: Random
     topic: Topic
     moment: Moment
-    register: str  # p plain, c casual, s slang: one for the whole message
-    mood: str  # "+" or "-": one for the whole message
+    register: str  # p plain, c casual, s slang: the same for the whole message
+    mood: str  # "+" or "-": the same for the whole message
     words: list[str] = field(default_factory=list)
-    subject: str = "i"  # i, we, you, he, she, they: whom verbs and possessives agree with
-    thing: str = "it"  # it or they: what was last spoken about
+    subject: str = "i"  # i, we, you, he, she, they: verbs and possessives agree with it
+    thing: str = "it"  # it or they: the thing last mentioned
 
 
 Slot = Callable[[Draft], None]
@@ -44,7 +44,7 @@ _TOKENS = re.compile(r"\{[^}]*\}[^\s\[\]()|{}]*|\[\d+|[\[\]()|]|[^\s\[\]()|{}]+"
 
 
 def expand(template: Template, draft: Draft) -> None:
-    """Write a template's words onto the draft."""
+    """Appends a template's words to the draft."""
     words = draft.words
     for part in template:
         if type(part) is str:
@@ -79,7 +79,7 @@ def _suffixed(inner: Slot, suffix: str) -> Slot:
 
 
 def compile_template(text: str, resolve: Resolve) -> Template:
-    """Compile a template; `resolve(name, argument)` gives the function of a slot {name.argument}."""
+    """Compiles a template; `resolve(name, argument)` returns the function of a slot {name.argument}."""
     tokens = _TOKENS.findall(text)
     position = 0
 
@@ -113,14 +113,14 @@ def compile_template(text: str, resolve: Resolve) -> Template:
 
 @dataclass(frozen=True)
 class Rule:
-    """The ways to say one thing, for each register, and the kind of difference that moves the choice."""
+    """The templates of one thing to say."""
 
     name: str
-    kind: str
-    options: dict[str, Ranked[Template]]
+    kind: str  # the kind of choice (see `people`)
+    options: dict[str, Ranked[Template]]  # by register
 
     def write(self, draft: Draft) -> None:
-        """Choose a way by the person's habit and write it."""
+        """Picks a template by the person's habit and writes it."""
         key = (self.name, draft.register)
         expand(draft.person.pick(self.kind, key, self.options[draft.register]), draft)
 
@@ -129,7 +129,7 @@ _LINE = re.compile(r"(?:@([pcs]+) )?(?:(\d+) )?(.*)")
 
 
 def parse_rules(text: str, resolve: Resolve) -> dict[str, Rule]:
-    """Read the rule format described in `rules`."""
+    """Parses the rule format that `rules` describes."""
     rules: dict[str, Rule] = {}
     for block in text.split("\n% ")[1:]:
         header, *lines = block.strip().split("\n")

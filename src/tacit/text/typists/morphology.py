@@ -1,6 +1,6 @@
-"""English inflection in code: verbs, plurals, comparatives and a/an, so a lexicon lists each word once.
+"""Inflects English verbs, nouns and adjectives and chooses a or an, so that the lexicon lists each word once.
 
-Spelling rules do the regular work (try/tried, bake/baking, box/boxes); `lexicon.verbs` lists the rest.
+Spelling rules cover the regular forms (try/tried, bake/baking, box/boxes); `lexicon.verbs` lists the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DOUBLING = frozenset(verbs.DOUBLING.split())
 
 
 def _stem(verb: str) -> str:
-    """The verb as it stands before a vowel ending: doubled (stop: stopp) or without its e (bake: bak)."""
+    """Returns the stem before an ending with a vowel: doubled (stop: stopp) or without its e (bake: bak)."""
     if verb in _DOUBLING:
         return verb + verb[-1]
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
@@ -34,7 +34,7 @@ def _stem(verb: str) -> str:
 
 @cache
 def inflect(verb: str, form: str) -> str:
-    """A verb in one of the forms base, s, past, pp, ing.
+    """Returns a verb in one of the forms base, s, past, pp, ing.
 
     >>> [inflect("try", form) for form in ("base", "s", "past", "pp", "ing")]
     ['try', 'tries', 'tried', 'tried', 'trying']
@@ -58,7 +58,7 @@ def inflect(verb: str, form: str) -> str:
 
 @cache
 def plural(word: str, noun: bool = True) -> str:
-    """The plural of a noun, or with noun=False the -s form of a verb.
+    """Returns the plural of a noun, or with noun=False the -s form of a verb.
 
     >>> plural("box"), plural("pastry"), plural("shelf"), plural("go", noun=False)
     ('boxes', 'pastries', 'shelves', 'goes')
@@ -77,7 +77,7 @@ def plural(word: str, noun: bool = True) -> str:
 
 @cache
 def compared(adjective: str, degree: str) -> str:
-    """An adjective's comparative ("er") or superlative ("est"), with more/most where it is long.
+    """Returns an adjective's comparative ("er") or superlative ("est"), with more or most if it is long.
 
     >>> compared("tidy", "er"), compared("good", "est"), compared("delicious", "er")
     ('tidier', 'best', 'more delicious')
@@ -104,7 +104,7 @@ def compared(adjective: str, degree: str) -> str:
 
 
 def article(word: str) -> str:
-    """a or an, by the sound the word starts with.
+    """Returns a or an, by the sound that the word starts with.
 
     >>> article("hour"), article("unique"), article("omelette")
     ('an', 'a', 'an')

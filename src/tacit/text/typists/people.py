@@ -1,13 +1,13 @@
-"""A person: what makes their text differ from everybody else's.
+"""Models how people differ: each person makes the grammar's choices from their own distribution.
 
-Every choice in the grammar is of a kind (which words, which wording, ...), and each kind has a knob s in
-[0, 1]. A person chooses from their own distribution p_i ~ Dirichlet(a p), where p is the population's and
-a = c (1 - s) / s: at s = 0 everybody has p itself, at s = 1 everybody always makes one choice, and at any
-s the average over people is p, so a knob moves the differences between people and nothing else.
+Every choice in the grammar has a kind (which words, which wording, ...), and each kind has a knob s in [0, 1]. Person
+i chooses from p_i ~ Dirichlet(a p), where p is the population's distribution and a = c (1 - s) / s. At s = 0 everybody
+has p itself; at s = 1 everybody always makes the same choice. At any s the average over people is p, so a knob changes
+only the differences between people.
 
-p_i is never drawn: a Pólya urn gives the same sequence of choices (Blackwell and MacQueen, 1973). With n
-choices made so far, repeat one of them with probability n / (n + a), otherwise draw from p. That costs one
-list per kind of choice met, whatever the size of the lexicon.
+p_i is never drawn: a Pólya urn gives the same sequence of choices (Blackwell and MacQueen, 1973). After n choices,
+repeat one of them with probability n / (n + a); otherwise draw from p. This needs one list per choice that occurs,
+whatever the size of the lexicon.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tacit.text.typists.zipf import Ranked
 
 T = TypeVar("T")
 
-# c above: how soon a person repeats themselves. Topics, words and sentence patterns stay more varied than
-# set phrases.
+# c above: a larger c makes a person repeat themselves less. Topics, words and sentence patterns vary more than set
+# phrases.
 CONCENTRATION = {
     "feature": 3.0,
     "topic": 4.0,
@@ -43,7 +43,7 @@ KNOB = {
 
 
 def concentrations(knobs: Mapping[str, float]) -> dict[str, float | None]:
-    """The a of each kind of choice; None where people do not differ. At s = 1 a stays a little above 0."""
+    """Returns a for each kind of choice; None if people do not differ. At s = 1, a stays slightly above 0."""
     return {
         kind: c * max(1.0 - knobs[KNOB[kind]], 0.01) / knobs[KNOB[kind]] if knobs[KNOB[kind]] > 0 else None
         for kind, c in CONCENTRATION.items()
@@ -51,15 +51,15 @@ def concentrations(knobs: Mapping[str, float]) -> dict[str, float | None]:
 
 
 class Person:
-    """One person's random stream and urns. Only `Random.random()` is used: Python keeps its stream fixed."""
+    """One person's random stream and urns. Uses only `Random.random()`, whose stream Python keeps stable."""
 
     def __init__(self, name: str, alphas: Mapping[str, float | None]) -> None:
-        self.rng = Random(name)  # a string seed goes through SHA-512, the same in every process
+        self.rng = Random(name)  # a string seed is hashed by SHA-512, so it is the same in every process
         self.alphas = alphas
         self.urns: dict[Hashable, list[int]] = {}
 
     def pick(self, kind: str, key: Hashable, options: Ranked[T]) -> T:
-        """One of the options by this person's habit; `key` names the choice, `kind` what moves it."""
+        """Picks one of the options by this person's habit; `key` identifies the choice, `kind` selects its knob."""
         alpha = self.alphas.get(kind)
         if alpha is None:
             return options.draw(self.rng)

@@ -1,7 +1,7 @@
-"""The slots of the grammar: noun phrases, verb phrases, subjects and times that agree with one another.
+"""Writes the slots of the grammar: noun phrases, verb phrases, subjects and places that agree with one another.
 
-Each function writes words onto a `Draft`. What it must remember (who is spoken about, what was mentioned)
-stays on the draft, so a pronoun many words later still has the right gender and a verb the right number.
+Each function appends words to a `Draft`. The draft stores the subject and the thing last mentioned, so that a later
+pronoun has the right gender and a later verb the right number.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def _say(draft: Draft, text: str) -> None:
 
 
 def _noun(draft: Draft, nouns: NounClass) -> int:
-    """Which noun of a class: the person's favourites. Gives its place in the class."""
+    """Picks a noun of a class by the person's habit and returns its index."""
     return draft.person.pick("label", (draft.topic.name, "noun", nouns.name), nouns.places)
 
 
 def _phrase(draft: Draft, nouns: NounClass, definite: bool) -> None:
-    """A noun with its determiner and perhaps an adjective, remembered as what was last spoken about."""
+    """Writes a noun with its determiner and perhaps an adjective, and stores it as the thing last mentioned."""
     place = _noun(draft, nouns)
     rng = draft.rng
     determiners = (DEFINITE if definite else DETERMINERS)[nouns.kind]
@@ -82,7 +82,7 @@ def _phrase(draft: Draft, nouns: NounClass, definite: bool) -> None:
 
 
 def class_slot(nouns: NounClass, bare: bool) -> Slot:
-    """The slot {class}, a noun phrase, or {class-}, the noun alone."""
+    """Returns the slot {class}, a noun phrase, or {class-}, the noun alone."""
     if bare or nouns.kind not in DETERMINERS:
 
         def slot(draft: Draft) -> None:
@@ -116,12 +116,12 @@ def noun(draft: Draft, _: str) -> None:
 
 
 def be_before(inner: Callable[[Draft, str], None]) -> Callable[[Draft, str], None]:
-    """is/are in front of a noun phrase that is not yet written: "are the shoes"."""
+    """Writes is or are before a noun phrase, to agree with it: "are the shoes"."""
 
     def slot(draft: Draft, argument: str) -> None:
-        at = len(draft.words)
+        start = len(draft.words)
         inner(draft, argument)
-        draft.words.insert(at, "are" if draft.thing == "they" else "is")
+        draft.words.insert(start, "are" if draft.thing == "they" else "is")
 
     return slot
 
@@ -172,7 +172,7 @@ def _subject(draft: Draft, who: str) -> None:
         first = draft.words[-1]
         draft.words.append("and")
         name(draft, "")
-        while draft.words[-1] == first:  # a favourite may come up twice, but not beside itself
+        while draft.words[-1] == first:  # the two names must differ
             draft.words[-1] = PEOPLE.draw(draft.rng)[0]
         draft.subject = "they"
 

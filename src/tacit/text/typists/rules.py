@@ -1,10 +1,15 @@
-"""How people put a message together: the typists' phrase-structure rules, as data.
+"""The typists' phrase-structure rules, as data.
 
-A block `% name kind` lists the ways to say one thing. A line is `[@registers] [weight] template`;
-registers are p (plain), c (casual), s (slang), default all. In a template `{x}` is a slot (a handler in
-`slots`, or another rule), `[40 ...]` is optional with that percentage, `(a|b)` an even choice and `/` a
-sentence end. `kind` says which difference between people moves this choice (see `people`): drift or
-pattern (how a thing is worded), shift or turn (how words go on), or same for everybody.
+A block `% name kind` lists the ways to say one thing. A line is `[@registers] [weight] template`, with registers p
+(plain), c (casual), s (slang); the default is all. In a template:
+
+    {x}         a slot: a function in `slots`, or another rule
+    [40 ...]    optional, with that percentage
+    (a|b)       one of these, with equal probability
+    /           the end of a sentence
+
+`kind` is the kind of choice (see `people`): drift or pattern (wording), shift or turn (how words continue), or same
+(no difference between people).
 """
 
 TEXT = """
@@ -670,7 +675,7 @@ GENERAL_GOOD = "good nice great lovely amazing fun brilliant perfect fantastic c
 GENERAL_BAD = "bad awful terrible annoying horrible weird rubbish disappointing sad dreadful ridiculous grim"
 EMOJI_GOOD = "😂 ❤️ 😊 😍 🥰 😁 👍 🙌 😘 🎉 😎 💕 🤣 🔥 ✨ 💪 🤗 😄 💛 👏"
 EMOJI_BAD = "😭 😩 🙄 😢 😡 🤦 😔 💔 😬 😅 🥲 😤 😱 🤷 🫠 😞 😒"
-# the people one has, with the pronoun they take
+# relatives and friends, each with f or m for its pronoun
 KIN = """
 f:mum m:dad f:sister m:brother m:boyfriend f:girlfriend f:nan m:husband f:wife f:flatmate m:cousin
 m:uncle f:auntie m:grandad f:daughter m:son f:boss m:neighbour f:best_friend m:stepdad f:niece m:nephew

@@ -1,4 +1,4 @@
-"""The table of slots: what each {name} in a rule or a lexicon entry stands for, and the compiled grammar."""
+"""Maps each slot {name} of rules and lexicon entries to the function that writes it, and compiles the grammar."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _proper(kind: str) -> Writer:
 
 
 def _agreeing(table: dict[str, str], default: str) -> Writer:
-    """A word that agrees with the subject."""
+    """Returns a writer of a word that agrees with the subject."""
     return lambda draft, _: draft.words.append(table.get(draft.subject, default))
 
 
 def _about(one: str, many: str) -> Writer:
-    """Words that agree with what was last spoken about."""
+    """Returns a writer of words that agree with the thing last mentioned."""
 
     def write(draft: Draft, _: str) -> None:
         draft.words += (many if draft.thing == "they" else one).split()
@@ -81,7 +81,7 @@ SLOTS: dict[str, Writer] = {
     "be": _agreeing(BE, "are"),
     "was": _agreeing(WAS, "were"),
     "have": _agreeing(dict.fromkeys(sorted(THIRD), "has"), "have"),
-    # things and what is said of them
+    # things and comments on them
     "thing": p.thing,
     "things": p.things,
     "noun": p.noun,
@@ -136,5 +136,5 @@ def _resolver(classes: dict[str, NounClass]) -> Resolve:
 
 @cache
 def grammar() -> tuple[dict[str, Rule], Ranked[Topic]]:
-    """The rules and topics, compiled on first use."""
+    """Returns the rules and topics, compiled on first use."""
     return parse_rules(rules.TEXT, _resolver({})), parse_topics(_resolver)

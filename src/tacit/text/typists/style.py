@@ -1,7 +1,7 @@
-"""How a message is spelt: dialect, abbreviations, contractions, apostrophes, capitals, end marks, emoji.
+"""Spells a message: dialect, abbreviations, contractions, apostrophes, capitals, end marks, emoji.
 
-The grammar writes plain words; this turns them into what a thumb types. One register and one dialect hold
-for the whole message, so its first words tell how the rest is spelt.
+The grammar writes plain words, and this module turns them into what people type. A message has one register and one
+dialect, so its first words predict how the rest is spelt.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from tacit.text.typists.grammar import Draft
 from tacit.text.typists.zipf import Ranked, weighted
 
-# Plain spelling, then what it becomes in a hurry; common first.
+# Abbreviations of plain words, most common first.
 SHORT = {
     "you": "u ya", "your": "ur", "are": "r", "because": "cos bc cuz", "tomorrow": "tmrw tomoz tmr",
     "please": "pls plz", "thanks": "thx ta cheers", "really": "rly reallyyy", "with": "w", "people": "ppl",
@@ -29,7 +29,7 @@ SHORT = {
     "Saturday": "sat", "Sunday": "sun", "delicious": "delish", "gorgeous": "gorg", "brilliant": "brill",
     "fantastic": "fab", "biscuit": "bikkie",
 }  # fmt: skip
-# Two words that become one, in every register but more in the lower ones.
+# Contractions of two words, in every register but more often in casual and slang.
 JOINED = {
     ("i", "am"): "i'm", ("i", "have"): "i've", ("i", "will"): "i'll", ("we", "are"): "we're",
     ("we", "have"): "we've", ("we", "will"): "we'll", ("they", "are"): "they're",
@@ -42,7 +42,7 @@ SLURRED = {
     ("going", "to"): "gonna", ("want", "to"): "wanna", ("got", "to"): "gotta", ("trying", "to"): "tryna",
     ("kind", "of"): "kinda", ("have", "to"): "hafta", ("let", "me"): "lemme", ("need", "to"): "needa",
 }  # fmt: skip
-# The same thing by another name: what a British word is elsewhere.
+# British words and their equivalents in other dialects.
 DIALECTS = {
     "us": """
         mum:mom nan:grandma holiday:vacation film:movie shop:store biscuit:cookie
@@ -109,7 +109,7 @@ def _ways(word: str) -> Ranked[str]:
 
 
 def _spelt(draft: Draft) -> list[str]:
-    """The words with dialect, contractions and abbreviations applied."""
+    """Returns the words with dialect, contractions and abbreviations applied."""
     person, rng, register = draft.person, draft.rng, draft.register
     dialect = _WORDS.get(person.pick("drift", "dialect", _DIALECT), {})
     spelt: list[str] = []
@@ -157,7 +157,7 @@ def _joined(words: list[str]) -> str:
 
 
 def finish(draft: Draft) -> str:
-    """The text of a message from its words; "/" parts sentences, "?" and "!" mark what they are."""
+    """Returns the text of a message; among its words "/" ends a sentence, "?" a question and "!" an exclamation."""
     person, register = draft.person, draft.register
     case = person.pick("feature", ("case", register), _CASES[register])
     keep = person.pick("feature", ("apostrophe", register), _APOSTROPHES[register])
@@ -173,7 +173,7 @@ def finish(draft: Draft) -> str:
     for i, words in enumerate(sentences):
         last = i == len(sentences) - 1
         mark = words.pop() if words[-1] in ("?", "!") and len(words) > 1 else ""
-        # the keyboard capitalises the first word by itself; the rest takes an effort
+        # the keyboard capitalises the first word automatically; later capitals take effort
         text += _joined(_cased(words, case, capital if case == "proper" else i == 0))
         if mark == "?":
             mark = person.pick("feature", ("question mark", register), _ASKS[register])

@@ -1,4 +1,4 @@
-"""Time words that fit the hour and the day on which they are typed."""
+"""Writes time words that fit the hour and the day of a message, such as "this morning" or "on Friday"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.text.typists.zipf import Ranked, weighted, zipf
 
 
 def barred(text: str) -> Ranked[str]:
-    """A list of `lexicon.counts`, ranked."""
+    """Splits a list of `lexicon.counts` at its bars and ranks it."""
     return zipf([item.strip() for item in text.split("|")])
 
 
@@ -67,9 +67,9 @@ def _whens(tense: str, part: str, weekday: int) -> Ranked[str]:
 
 
 def when(draft: Draft, tense: str) -> None:
-    """The slots {when.past} and {when.fut}."""
+    """Writes the slots {when.past} and {when.fut}."""
     options = _whens(tense, draft.moment.part, draft.moment.weekday)
-    # the lists of one tense and part of the day have the same order on every weekday, so a habit carries over
+    # for a given tense and part of the day the list has the same order on every weekday, so habits carry over
     chosen = draft.person.pick("turn", ("when", tense, draft.moment.part), options)
     draft.words += chosen.split()
     if chosen.startswith(("tom", "ton", "on ")) and tense == "fut" and draft.rng.random() < 0.2:

@@ -1,4 +1,4 @@
-"""The world the typists share: topics read from the lexicon, invented names of places, teams and shows."""
+"""Builds the world that the typists share: topics from the lexicon, and invented names of places, teams and shows."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ _UNPLANNED = tuple(start.replace("_", " ") for start in verbs.UNPLANNED.split())
 
 
 class NounClass(NamedTuple):
-    """Nouns that can fill the same slot; `kind` as in the lexicon format."""
+    """Nouns that fit the same slot; `kind` is a letter of the lexicon format."""
 
     name: str
     kind: str
-    modified: float  # how often an adjective comes before the noun
-    places: Ranked[int]  # of a noun in the two lists below
-    one: list[str]
-    many: list[str]
+    modified: float  # probability of an adjective before the noun
+    places: Ranked[int]  # indices into the two lists below
+    one: list[str]  # singular
+    many: list[str]  # plural
 
 
 class Act(NamedTuple):
-    """Something people do: a verb to inflect and the rest of its phrase."""
+    """An act: a verb to inflect and the rest of its phrase."""
 
     verb: str
     rest: Template
 
 
 class Event(NamedTuple):
-    """Something that happens: its subject, a verb to inflect and the rest."""
+    """An event: its subject, a verb to inflect and the rest of the phrase."""
 
     subject: Template
-    agrees: str  # i, we, they or it
+    agrees: str  # what the verb agrees with: i, we, they or it
     verb: str
     rest: Template
 
 
 @dataclass(frozen=True)
 class Topic:
-    """What a message can be about, and the words that go with it."""
+    """A topic of messages, with its words."""
 
     name: str
     classes: dict[str, NounClass]
-    spoken: Ranked[NounClass]  # the classes one passes judgement on
+    spoken: Ranked[NounClass]  # the classes that messages comment on
     acts: Ranked[Act]
-    planned: Ranked[Act]  # the acts one would propose: not those that befall people
+    planned: Ranked[Act]  # the acts that people would propose, without those that happen to them
     modifiers: Ranked[str]
     adjectives: dict[str, Ranked[str]]  # by mood
     events: dict[str, Ranked[Event]]  # by mood
@@ -66,7 +66,7 @@ class Topic:
 
 
 def words(text: str) -> list[str]:
-    """A whitespace list whose items may contain spaces, written as underscores."""
+    """Splits a list at white space; an underscore in an item becomes a space."""
     return [word.replace("_", " ") for word in text.split()]
 
 
@@ -77,7 +77,7 @@ def _noun_class(name: str, kind: str, text: str, first: bool) -> NounClass:
 
 
 def _mixed(special: list[str], general: list[str], share: float) -> Ranked[str]:
-    """A topic's own words with probability `share`, else the general ones."""
+    """Mixes a topic's own words, with probability `share`, with general ones."""
     a, b = zipf(special, 0.7), zipf(general, 1.0)
 
     def steps(ranked: Ranked[str]) -> list[float]:
@@ -143,13 +143,13 @@ def _topic(name: str, entries: dict[str, str], resolve: Callable[[dict[str, Noun
 
 
 def parse_topics(resolve: Callable[[dict[str, NounClass]], Resolve]) -> Ranked[Topic]:
-    """All topics with their weights; `resolve` gives the slot functions, a topic's own noun classes first."""
+    """Parses all topics with their weights; `resolve` maps slot names to functions, a topic's noun classes first."""
     topics, weights = [], []
     for text in TOPIC_TEXTS:
         for block in text.split("\n# ")[1:]:
             header, _, body = block.partition("\n")
             name, weight = header.split()
-            # a continuation line is indented; join it to its entry
+            # an indented line continues the entry above it
             lines = re.sub(r"\n\s+", " ", body.strip()).split("\n")
             entries = dict(line.split(": ", 1) for line in lines)
             topics.append(_topic(name, entries, resolve))
@@ -158,14 +158,14 @@ def parse_topics(resolve: Callable[[dict[str, NounClass]], Resolve]) -> Ranked[T
 
 
 def _pairs(heads: str, tails: str, count: int, join: str, salt: str, exponent: float = 0.9) -> Ranked[str]:
-    """`count` invented names head+tail, in an order fixed by the salt."""
-    every = [f"{head}{join}{tail}" for head in heads.split() for tail in tails.split()]
+    """Returns `count` invented names head + tail, in an order fixed by the salt."""
+    pairs = [f"{head}{join}{tail}" for head in heads.split() for tail in tails.split()]
     rng = Random(salt)
-    order = sorted(range(len(every)), key=lambda _: rng.random())
-    return zipf([every[i] for i in order[:count]], exponent, 3.0)
+    order = sorted(range(len(pairs)), key=lambda _: rng.random())
+    return zipf([pairs[i] for i in order[:count]], exponent, 3.0)
 
 
-# many and far apart: a large population has a long tail of words that only a few people use
+# many towns, so that a large population has a long tail of words that only a few people use
 TOWNS = _pairs(names.TOWN_HEADS, names.TOWN_TAILS, 3200, "", "towns", 0.7)
 PROPER: dict[str, Ranked[str]] = {
     "town": TOWNS,
@@ -182,7 +182,7 @@ PROPER: dict[str, Ranked[str]] = {
 
 
 def _people() -> Ranked[tuple[str, str]]:
-    """Given names with the pronoun of each, women's and men's interleaved."""
+    """Returns given names with their pronouns, women's and men's alternating."""
     women, men = names.FEMALE.split(), names.MALE.split()
     both = [pair for w, m in zip(women, men, strict=False) for pair in ((w, "she"), (m, "he"))]
     rest = [(w, "she") for w in women[len(men) :]] + [(m, "he") for m in men[len(women) :]]

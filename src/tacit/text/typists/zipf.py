@@ -1,4 +1,4 @@
-"""Ranked lists: an item's place in its list gives its probability (Zipf-Mandelbrot), drawn by bisection."""
+"""Draws from ranked lists, in which the rank of an item gives its probability (Zipf-Mandelbrot)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Ranked(NamedTuple, Generic[T]):
     cdf: Sequence[float]
 
     def place(self, rng: Random) -> int:
-        # the guard is for a cdf whose rounded total is a hair under 1
+        # min: rounding can leave the last cumulative probability slightly below 1
         return min(bisect(self.cdf, rng.random()), len(self.items) - 1)
 
     def draw(self, rng: Random) -> T:
@@ -26,13 +26,13 @@ class Ranked(NamedTuple, Generic[T]):
 
 
 def weighted(items: Sequence[T], weights: Iterable[float]) -> Ranked[T]:
-    """Items with the given weights."""
+    """Returns items with probabilities proportional to their weights."""
     sums = list(accumulate(weights))
     return Ranked(items, [s / sums[-1] for s in sums])
 
 
 def zipf(items: Sequence[T], exponent: float = 0.9, offset: float = 2.0) -> Ranked[T]:
-    """Items whose probability falls as 1 / (rank + offset)^exponent.
+    """Returns items with probabilities proportional to 1 / (rank + offset)^exponent.
 
     >>> [round(p, 2) for p in zipf("abc", exponent=1.0, offset=0.0).cdf]
     [0.55, 0.82, 1.0]

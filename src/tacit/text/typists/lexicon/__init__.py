@@ -1,5 +1,4 @@
-"""The typists' words, all written for Tacit: topics with their nouns, acts and judgements, names, verbs.
+"""The typists' words, all written for Tacit: topics with their nouns, acts and adjectives, names, verbs.
 
-Data only; `tacit.text.typists.world` reads it. Lists are ordered from common to rare because a list's
-order is its Zipf rank.
+Data only; `tacit.text.typists.world` reads it. Lists go from common to rare, because the order is the Zipf rank.
 """

@@ -1,4 +1,4 @@
-"""Numbers, clock times, prices and spans of time as people type them, common first, parted by bars."""
+"""Numbers, clock times, prices and spans of time as people type them, most common first, separated by bars."""
 
 NUMBERS = """
 two|three|2|3|four|five|10|six|4|5|20|ten|seven|eight|12|30|15|6|50|nine|100|25|twenty|40|7|8

@@ -1,4 +1,4 @@
-"""Given names of many cultures, common first, and the pieces invented names are made of."""
+"""Given names of many cultures, most common first, and the parts of invented names."""
 
 FEMALE = """
 Emma Sarah Maria Olivia Anna Sophie Fatima Aisha Lucy Priya Grace Chloe Laura Mei Hannah Julia Zara Elena

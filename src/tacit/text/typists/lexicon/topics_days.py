@@ -1,6 +1,6 @@
 """Topics of the working day: work, school, commute, car, phone, health, gym, weather.
 
-The format is that of `topics_table`.
+`topics_table` describes the format.
 """
 
 TEXT = """

@@ -1,6 +1,6 @@
 """Topics of free time: sport, music, screen, games, books, travel, outdoors, craft, art.
 
-The format is that of `topics_table`.
+`topics_table` describes the format.
 """
 
 TEXT = """

@@ -1,6 +1,6 @@
 """Topics of people: family, baby, pets, party, love, wedding, hair, community, feasts.
 
-The format is that of `topics_table`.
+`topics_table` describes the format.
 """
 
 TEXT = """

@@ -1,14 +1,14 @@
 """Topics of the table and the house: food, cooking, coffee, home, garden, shopping, money, moving.
 
-The format (read by `world.parse_topics`), one topic per `#` block, one entry per line:
+`world.parse_topics` reads this format: one topic per `#` block, one entry per line.
 
     # name weight
-    emoji: ...               what is put at the end of a message on this topic
-    class kind: nouns        kind c countable, d "the/my" countable, o "my", m mass, l plural only, b bare
-    do: act; act             what people do, the first word is the verb, {class} a noun phrase
+    emoji: ...               emoji at the end of a message on this topic
+    class kind: nouns        kind c countable, d "the/my" countable, o "my", m mass, l plural only, b and p bare
+    do: act; act             acts: the first word is the verb, {class} a noun phrase
     mod: adjectives          neutral, before a noun
-    good: / bad:             judgements
-    up: / down:              good and bad news, "subject|verb phrase", a plural subject ends in *
+    good: / bad:             adjectives of praise and complaint
+    up: / down:              good and bad news, "subject|verb phrase"; a plural subject ends in *
     at: places; who: roles; say: whole lines
 """
 

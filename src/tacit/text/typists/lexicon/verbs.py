@@ -1,6 +1,6 @@
-"""What spelling rules cannot know of verbs, nouns and adjectives: irregular forms, doubled letters."""
+"""Irregular forms of verbs, nouns and adjectives that spelling rules cannot derive, and doubled letters."""
 
-# base: past, participle (the participle is left out where it is the past)
+# base: past, participle (left out if it equals the past)
 IRREGULAR = """
 be:was,been have:had do:did,done go:went,gone get:got see:saw,seen eat:ate,eaten buy:bought make:made
 take:took,taken
@@ -32,7 +32,7 @@ upset:upset rewire:rewired pwn:pwned ghost:ghosted rsvp:rsvp'd binge:binged ice:
 redo:redid,redone
 babysit:babysat reset:reset proofread:proofread
 """
-# final consonant doubled before -ed and -ing
+# verbs that double their final consonant before -ed and -ing
 DOUBLING = """
 stop drop chop plan swap grab book_ pop trim skip slip sip stir mop hop jog hug wrap pack_ dig sit get put
 cut hit let
@@ -67,7 +67,7 @@ paid:more_paid,most_paid class:more_class,most_class burnt:more_burnt,most_burnt
 broke:more_broke,most_broke ill:more_ill,most_ill gooey:gooier,gooiest shy:shyer,shyest
 cringe:more_cringe,most_cringe tax-free:more_tax-free,most_tax-free cross:more_cross,most_cross
 """
-# Things that happen to people rather than being planned: kept out of invitations, plans and requests.
+# Acts that happen to people and are not planned: left out of invitations, plans and requests.
 UNPLANNED = """
 lose miss burn forget drop spill hurt catch sprain twist cough sneeze fail crack scratch slip fall owe
 get_sunburnt
