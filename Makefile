@@ -1,10 +1,10 @@
-# make install: .venv with everything that a user may want
-# make demo: train on the built-in typists and leave runs/demo/report.html
+# make install: .venv with every extra that a user may need
+# make demo: trains on the built-in typists and writes runs/demo/report.html
 # make check: linters, type checker and the fast tests, in about a minute
-# make test: everything that must hold, with linters and the type checker
-# make test-experiments: every table and figure of the papers, scaled down to seconds
-# make docs: the documentation as a site, in site/; a dead link is an error
-# make wheel: the package as one file, in dist/
+# make test: linters, type checker and all tests
+# make test-experiments: every table and figure of the papers, scaled down to seconds each
+# make docs: builds the documentation in site/; a dead link is an error
+# make wheel: builds the package in dist/
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,7 +38,7 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Chromium and node, for the tests of the page: with apt-get where this user may; where not, those tests are skipped
+# Installs Chromium and node with apt-get for the tests of the page; if it cannot, those tests are skipped
 APT := $(shell [ "$$(id -u)" = 0 ] && echo apt-get || echo sudo -n apt-get)
 browser:
 	@have() { for name in "$$@"; do command -v $$name >/dev/null 2>&1 && return; done; return 1; }; \
@@ -46,7 +46,7 @@ browser:
 		|| { $(APT) update && $(APT) install -y chromium nodejs; } >/dev/null 2>&1 \
 		|| echo 'Chromium or node could not be installed (apt-get, as root or by sudo): tests of the page are skipped'
 
-# the tests without those that are marked slow; --durations shows which of them should be
+# Leaves out tests marked slow; --durations shows tests that should be marked
 check: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow' --durations 5 --durations-min 2
 
@@ -60,7 +60,7 @@ docs: $(VENV)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'the documentation is in site/index.html'
 
-# setuptools would pack what an earlier build left in build/
+# build/ is removed first: setuptools would pack files of an earlier build
 wheel: install
 	rm -rf build dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -291,7 +291,7 @@ def test_a_closed_or_full_output_is_no_traceback(process: Processes) -> None:
 
 
 def test_help_describes_arguments_too(tacit):
-    assert "What has been typed so far." in tacit("predict", "--help").out
+    assert "The text typed so far." in tacit("predict", "--help").out
 
 
 def test_words_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ def test_the_demo_leaves_a_report_of_five_models(
     assert f"<td>{made['ngrams']:,}, weights from {made['sentences']} sentences of the network</td>" in page
     assert f"<td>{made['bytes']['model.tacit'] / 1e6:.2f} MB</td>" in page
     assert f"<td>{made['latency_us']['p50']:.0f} µs (99 %: {made['latency_us']['p99']:.0f} µs)</td>" in page
-    assert page.count("<svg") == 4 and "On later messages of people it learned from" in page
+    assert page.count("<svg") == 4 and "Later messages of people in training" in page
     assert "&lt;b&gt;" in page and "(nothing typed yet)" in page
     assert str(out / "report.html") in said
     ngram = json.loads((out / "ngram.json").read_text())

@@ -139,7 +139,7 @@ def test_following_ends_when_enough_is_seen_or_numbers_go_wrong():
     run = follow(rounds(2), 0, 5, lambda p: p)
     assert run.seen == [0, 1, 2] and run.diverged
     assert follow(rounds(9), 0, 5, lambda p: p, every=2).seen == [0, 2, 4]
-    for other in ("there is no room", "last.safetensors: it holds numbers that are not finite"):
+    for other in ("there is no room", "last.safetensors: holds values that are not finite"):
         with pytest.raises(TacitError, match=other):  # another failure is no divergence
             follow(rounds(2, TacitError, other), 0, 5, lambda p: p)
 

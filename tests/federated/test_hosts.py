@@ -276,7 +276,7 @@ def test_a_process_lays_out_its_own_share(monkeypatch: pytest.MonkeyPatch) -> No
     assert [(d.process_index, d.id) for d in devices.devices()] == [(p, i) for p in range(3) for i in (0, 1)]
     for p in range(3):
         monkeypatch.setattr(jax, "process_index", lambda p=p: p)
-        assert devices.mine(24) == slice(8 * p, 8 * p + 8)
+        assert devices.local_slice(24) == slice(8 * p, 8 * p + 8)
 
 
 def test_alone_nothing_is_asked_of_others() -> None:

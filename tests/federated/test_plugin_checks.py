@@ -41,7 +41,7 @@ def test_every_optimiser_fits(name):
     [
         (Aggregation(lambda params, update: update, mean), "message: TypeError: .*takes 2 positional"),
         (Aggregation(say, mean, with_steps=True), "message: TypeError: .*takes 3 positional"),
-        (Aggregation(lambda *_: None, mean), "message returns no numbers"),
+        (Aggregation(lambda *_: None, mean), "message returns no arrays"),
         (Aggregation(lambda *_: 1 / 0, mean), "message: ZeroDivisionError: division by zero"),
         (Aggregation(say, lambda w, m: None), r"combine leaves out \['a'\]"),
         (Aggregation(say, lambda w, m: m[1]), "combine returns a bare array"),

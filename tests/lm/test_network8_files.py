@@ -109,7 +109,7 @@ def test_sections_that_lie_are_refused_and_take_little_room(tmp_path: Path) -> N
     words = zlib.decompress(sections["words"]).splitlines(keepends=True)
     for name, lie, said in (
         ("words", zlib.compress(b"\n" * (200 << 20), 9), "too long"),  # 200 kB that would fill gigabytes
-        ("words", zlib.compress(b"\n" * (60 << 20), 9), "not as many"),
+        ("words", zlib.compress(b"\n" * (60 << 20), 9), "number of words"),
         ("words", zlib.compress(b"".join([words[0], *words[:-1]])), "not in order"),  # one of them twice
         ("words", zlib.compress(b"".join([b"\n", *words[1:]])), "not in order"),  # one of them empty
         ("words", sections["words"][:-1], "cut short"),

@@ -184,7 +184,7 @@ def test_what_cannot_be_served_is_one_line(tacit, small, tmp_path):
     tacit("serve", tmp_path / "no.tacit", "--port", 0).refused("no.tacit", "there is no such file")
     (tmp_path / "a.arpa").write_text("\\data\\\n")
     tacit("serve", tmp_path / "a.arpa", "--port", 0).refused(
-        "a.arpa", "no compact n-gram file", "tacit distill"
+        "a.arpa", "not a compact n-gram file", "tacit distill"
     )
     data = bytearray(small.path.read_bytes())
     struct.pack_into("<I", data, 8, 2)

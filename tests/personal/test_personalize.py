@@ -128,7 +128,7 @@ def test_the_page(done: Path):
     page = (done / "report.html").read_text("utf-8")
     parsed = Parsed(page)
     assert all(link.startswith("#") for link in parsed.loads)  # opens without network
-    for shown in ("Table 1", "Figure 2", "Figure 3", "What the gate changes", "Recommended"):
+    for shown in ("Table 1", "Figure 2", "Figure 3", "The effect of the gate", "Recommended"):
         assert shown in page
     assert page.count("<svg") == 3
     assert f"{summary['grid'][1]['delta_mean']:.4f}" in page
@@ -252,7 +252,7 @@ def test_a_run_without_a_checkpoint(tacit: Commands, world: Path, tmp_path: Path
 def test_typists_are_people_the_run_never_met(world: Path):
     run = runs.load(world / "run")
     whose, text = people(run, PersonalOptions("typists", users=3))
-    assert whose == "typists 400 to 402, whom the run never met"
+    assert whose == "typists 400 to 402, not in the run's training"
     assert text.names == ("typist-000400", "typist-000401", "typist-000402")
     assert len(people(run, PersonalOptions("typists"))[1]) == TYPISTS
 

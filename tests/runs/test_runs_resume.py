@@ -172,7 +172,9 @@ def test_a_longer_run_is_refused_where_the_rate_depends_on_the_length(
 ) -> None:
     stub(monkeypatch)
     runs.train(configured(corpus, f"{whose}.schedule=cosine"), tmp_path / "run")
-    with pytest.raises(TacitError, match=r"its rates fall over 3 rounds; it cannot be made longer"):
+    with pytest.raises(
+        TacitError, match=r"its learning rates are scheduled over 3 rounds, so it cannot take more"
+    ):
         runs.train(
             configured(corpus, f"{whose}.schedule=cosine", "training.rounds=4"), tmp_path / "run", resume=True
         )
@@ -187,7 +189,7 @@ def test_a_longer_run_is_refused_where_its_last_round_was_evaluated_out_of_turn(
     stub(monkeypatch)
     runs.train(configured(corpus, "training.evaluate_every=2"), tmp_path / "run")
     longer = configured(corpus, "training.evaluate_every=2", "training.rounds=5")
-    with pytest.raises(TacitError, match=r"its last round, 3, was evaluated out of turn"):
+    with pytest.raises(TacitError, match=r"its last round, 3, is not a multiple of training.evaluate_every"):
         runs.train(longer, tmp_path / "run", resume=True)
 
 

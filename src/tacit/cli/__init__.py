@@ -1,6 +1,6 @@
-"""The program `tacit`. Each command reads its arguments, calls one function and prints the result; no logic here.
+"""The program `tacit`. Each command parses its arguments, calls one function and prints the result; no logic here.
 
-Every command exits with 0, or with 2 and one line on standard error that says what is wrong and what to do.
+Every command exits with 0, or with 2 and one line on standard error: what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def program() -> None:
     except Interrupted as end:
         sys.stdout.flush()
         sys.stderr.flush()
-        # JAX's threads may still compute and would crash while Python shuts down in order
+        # an ordinary exit could crash: JAX's threads may still compute while Python shuts down
         os._exit(int(str(end)))
 
 
@@ -75,7 +75,7 @@ def main() -> None:
     """Runs one command from the arguments of this process; raises SystemExit if something is wrong."""
     try:
         code = app(prog_name="tacit", standalone_mode=False)
-        if code == 130:  # what typer makes of Ctrl-C
+        if code == 130:  # typer's exit code for Ctrl-C
             raise KeyboardInterrupt
     except TacitError as error:
         _fail(str(error))
@@ -88,7 +88,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(2) from None
     except Exception as error:
-        if hasattr(error, "format_message"):  # a usage error, of click or of typer's own copy of it
+        if hasattr(error, "format_message"):  # a usage error of click, or of typer's copy of it
             if message := error.format_message().strip().rstrip("."):
                 _fail(
                     f"{message} See `tacit --help`"
@@ -96,7 +96,7 @@ def main() -> None:
                     else f"{message}; see `tacit --help`"
                 )
             raise SystemExit(0) from None  # a bare `tacit` has shown its help
-        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's way of saying it
+        if "RESOURCE_EXHAUSTED" in str(error):  # JAX is out of memory
             _fail(_NO_MEMORY)
         if type(error).__name__ == "Exit":
             raise SystemExit(getattr(error, "exit_code", 2)) from None

@@ -1,4 +1,4 @@
-"""The commands `tacit data list`, `describe` and `get`: known public corpora, and numbers about any text."""
+"""The commands `tacit data list`, `describe` and `get`: known public corpora, and statistics of any text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import typer
 
 from tacit.cli.options import DataOption, JsonOption, print_json, print_table
 
-data = typer.Typer(help="Known public corpora, and numbers about any text.", no_args_is_help=True)
+data = typer.Typer(help="Known public corpora, and statistics of any text.", no_args_is_help=True)
 
 
 @data.command("list")
 def data_list(as_json: JsonOption = False) -> None:
-    """List known public corpora: what they are, their licences, where they come from.
+    """List known public corpora with their licences and sources.
 
     Example:
 
@@ -78,7 +78,7 @@ def data_describe(
     for name, part in parts.items():
         print_table([[name, ""], *map(list, statistics.rows(part.statistics))])
         if part.too_large:
-            typer.echo(f"more than {copies.MOST:,} messages: copies of people were not looked for")
+            typer.echo(f"more than {copies.MOST:,} messages: duplicated people were not looked for")
         for note in part.notes():
             typer.echo(note)
 

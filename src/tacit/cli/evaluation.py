@@ -1,4 +1,4 @@
-"""The commands `tacit evaluate`, `compare` and `predict`: questions to a trained model."""
+"""The commands `tacit evaluate`, `compare` and `predict`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ def evaluate(
         typer.Option(metavar="RUN", help="With --keyboard, for a file: the held-out people of this run."),
     ] = None,
     people: Annotated[
-        int | None, typer.Option(help="With --keyboard: most people (default: all).", min=1)
+        int | None, typer.Option(help="With --keyboard: at most this many people (default: all).", min=1)
     ] = None,
     messages: Annotated[
         int | None,
-        typer.Option(help="With --keyboard: most messages of each person (default: 50); 0: all.", min=0),
+        typer.Option(
+            help="With --keyboard: at most this many messages per person (default: 50); 0: all.", min=0
+        ),
     ] = None,
     noisy: Annotated[
         int | None,
@@ -123,7 +125,7 @@ def compare(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs: a table here, and a page with plots.
+    """Compare runs: print a table and write a page with plots.
 
     Example:
 
@@ -151,8 +153,8 @@ def predict(
     run: Annotated[
         Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
     ],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What has been typed so far.")],
-    k: Annotated[int, typer.Option("--k", help="How many words.", min=1)] = 3,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text typed so far.")],
+    k: Annotated[int, typer.Option("--k", help="Number of suggestions.", min=1)] = 3,
     user: Annotated[
         str | None,
         typer.Option("--user", metavar="NAME", help="A person's model, from `tacit personalize`."),

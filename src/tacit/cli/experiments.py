@@ -24,7 +24,7 @@ def reproduce(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="list|report|NAME…|FILE.toml…", help="What to do, or which tables and figures."
+            metavar="list|report|NAME…|FILE.toml…", help="An action, or the tables and figures to measure."
         ),
     ],
     quick: Annotated[
@@ -32,24 +32,22 @@ def reproduce(
     ] = False,
     data: DataOption = None,
     seeds: Annotated[
-        int | None, typer.Option(help="How many seeds (default: the entry's own).", min=1)
+        int | None, typer.Option(help="Number of seeds (default: the entry's own).", min=1)
     ] = None,
     only: Annotated[str, typer.Option(help="Only rows whose label contains this.")] = "",
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure rows again that were measured before.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure again rows that have results.")] = False,
     minutes: Annotated[
-        float, typer.Option(help="Start nothing new after this long; the same command resumes.", min=0)
+        float, typer.Option(help="Start no new row after this many minutes; the same command resumes.", min=0)
     ] = math.inf,
     out: Annotated[
-        Path | None, typer.Option(help="Directory of results (default: results; quick ones are not kept).")
+        Path | None, typer.Option(help="Directory of results (default: results; with --quick none).")
     ] = None,
     docs: Annotated[
         Path | None, typer.Option(help="report: the folder of results.md and its plots (default: docs).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure a table or a figure of the papers, beside the published values.
+    """Measure a table or a figure of the papers, and show it beside the published values.
 
     Examples:
 
@@ -75,7 +73,7 @@ def reproduce(
         return _list(folder, as_json)
     if names == ["report"]:
         return _report(folder, docs or Path("docs"), as_json)
-    chosen = [entries.find(name) for name in names]  # all of them known before the first begins
+    chosen = [entries.find(name) for name in names]  # refuses unknown names before the first begins
     start_jax()
     keep_compiled()
     with progress_bar() as progress:
@@ -114,7 +112,7 @@ def _check(
     if docs is not None and names != ["report"]:
         raise TacitError("--docs is for `tacit reproduce report`; leave it out")
     if math.isnan(minutes):
-        raise TacitError("--minutes nan is no length of time; give a number")
+        raise TacitError("--minutes nan is not a number of minutes; give a number")
     if quick and (only or again or minutes < math.inf):
         raise TacitError("--only, --again and --minutes are for full runs; leave them or --quick out")
 
@@ -153,7 +151,7 @@ def _print_result(whole: Entry, result: dict[str, Any], quick: bool) -> None:
     if quick:
         smaller = ", ".join(f"{k} {v}" for k, v in entry.quick.get("settings", {}).items())
         rows = f" All rows with {smaller}." if smaller else ""
-        typer.echo(f"only to see it run; the figures mean nothing.{rows}\n")
+        typer.echo(f"a scaled-down run: the figures mean nothing.{rows}\n")
         return
     missing = len(entry.rows) - len(result["rows"])
     typer.echo(f"{missing} of {len(entry.rows)} rows are not measured yet\n" if missing else "")

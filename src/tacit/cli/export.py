@@ -21,12 +21,12 @@ def export(
         Path | None, typer.Option(metavar="FILE", help="The file (default: RUN/network.tacit).")
     ] = None,
     people: Annotated[
-        int, typer.Option(help="Held-out people to measure both models on; 0: none.", min=0)
+        int, typer.Option(help="Number of held-out people to measure both models on; 0: none.", min=0)
     ] = 20,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Export a run's network with 8-bit weights, for devices; numpy alone runs it.
+    """Export a run's network with 8 bits per weight, for devices; it needs numpy only.
 
     Examples:
 
@@ -48,7 +48,7 @@ def export(
     if "models" in summary:
         print_models(summary["models"])
     typer.echo(
-        f"{summary['parameters']:,} parameters, {summary['bytes'] / 1e6:.2f} MB, a word further in "
+        f"{summary['parameters']:,} parameters, {summary['bytes'] / 1e6:.2f} MB, one word takes "
         f"{summary['latency_ms']['p50']:.2f} ms (99 %: {summary['latency_ms']['p99']:.2f} ms)"
     )
     typer.echo(summary["file"])

@@ -23,19 +23,19 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on. Addresses other than this machine's let other people in; models that hold what "
-            "people wrote (collected text, personal models) are then left out."
+            help="Address to listen on. With an address that others can reach, models that hold what people wrote "
+            "(collected text, personal models) are left out."
         ),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     block: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one on each line.")
+        Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one per line.")
     ] = None,
     data: DataOption = None,
 ) -> None:
-    """Try a run's models on a keyboard in the browser; it runs there and sends nothing anywhere.
+    """Try a run's models on a keyboard in the browser; they run in the page, which sends nothing.
 
-    Models that the run does not have yet are made first and kept in DIR/keyboard.
+    Missing models are built first and kept in DIR/keyboard.
 
     Examples:
 
@@ -50,7 +50,7 @@ def serve(
 
     def opened(address: str, models: int) -> None:
         count = "one model" if models == 1 else f"{models} models"
-        typer.echo(f"{address} ({count}; Ctrl-C ends it, the page goes on without)")
+        typer.echo(f"{address} ({count}; Ctrl-C stops the server, an open page still works)")
         if not no_open:
             webbrowser.open(address)
 

@@ -35,7 +35,7 @@ def count_words(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="PRESET|FILE.toml|DIR", help="Whose words: a configuration, or a run directory's."
+            metavar="PRESET|FILE.toml|DIR", help="A configuration, or a run directory to take it from."
         ),
     ],
     corpus: CorpusOption = None,
@@ -43,7 +43,7 @@ def count_words(
         str | None,
         typer.Option(
             metavar="FILE|N",
-            help="Words to count: a file with one a line, or the N commonest words of the supplement (default: all of "
+            help="Words to count: a file, one per line, or the N commonest words of the supplement (default: all of "
             "its words).",
         ),
     ] = None,
@@ -63,14 +63,16 @@ def count_words(
         int | None, typer.Option(help="Number of rounds (default: training.rounds).", min=1)
     ] = None,
     cohort: Annotated[
-        int | None, typer.Option(help="Clients in a round (default: as configured).", min=1)
+        int | None, typer.Option(help="Clients per round (default: as configured).", min=1)
     ] = None,
     capacity: Annotated[
         int | None,
-        typer.Option(help="Words that a keyboard can hold (default: half of those seen).", min=1),
+        typer.Option(help="Number of words that a keyboard can hold (default: half of those seen).", min=1),
     ] = None,
-    order: Annotated[int, typer.Option(help="Order of the n-gram that takes the counts.", min=1, max=5)] = 3,
-    seed: Annotated[int | None, typer.Option(help="Seed of the draws.")] = None,
+    order: Annotated[
+        int, typer.Option(help="Order of the n-gram model that gets the counts.", min=1, max=5)
+    ] = 3,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random draws.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="New directory (default: DIR/count, or runs/PRESET-count).")
     ] = None,
@@ -96,7 +98,7 @@ def count_words(
 
     run = Path(source)
     if run.is_dir():
-        read_config(run)  # refuses what is not a run
+        read_config(run)  # refuses a directory that is not a run
     if corpus and user_path(corpus).exists():
         corpus = str(user_path(corpus).resolve())
     keys = assignments({"text.corpus": corpus, "seed": seed}, set_)
@@ -131,9 +133,9 @@ def distill(
             "generated ones).",
         ),
     ] = None,
-    order: Annotated[int, typer.Option(help="Longest n-grams.", min=1, max=5)] = 3,
+    order: Annotated[int, typer.Option(help="Order of the n-gram model.", min=1, max=5)] = 3,
     max_ngrams: Annotated[
-        int, typer.Option("--max-ngrams", help="Most n-grams, single words included.", min=1)
+        int, typer.Option("--max-ngrams", help="Maximum number of n-grams, single words included.", min=1)
     ] = 1_500_000,
     topology: Annotated[
         str,
@@ -155,7 +157,7 @@ def distill(
     ] = None,
     unigrams: Annotated[
         Path | None,
-        typer.Option(metavar="counts.tsv", help="Single words of a larger vocabulary, from `tacit count`."),
+        typer.Option(metavar="counts.tsv", help="Unigrams of a larger vocabulary, from `tacit count`."),
     ] = None,
     sentences: Annotated[int, typer.Option(help="Sentences drawn from the network.", min=1)] = 20_000,
     locale: Annotated[str, typer.Option(help="Language of words.combined.")] = "en",
@@ -165,7 +167,7 @@ def distill(
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave out words that words.combined cannot hold.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0, max=2**31 - 1)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0, max=2**31 - 1)] = 0,
     out: Annotated[Path | None, typer.Option(help="Directory (default: RUN/ngram).")] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
@@ -205,5 +207,5 @@ def _seconds(date: str | None) -> int:
     try:
         day = datetime.date.fromisoformat(date) if date else datetime.date.today()
     except ValueError:
-        raise TacitError(f"--date {date} is no date; write it like 2026-01-31") from None
+        raise TacitError(f"--date {date} is not a date; write it like 2026-01-31") from None
     return calendar.timegm(day.timetuple())

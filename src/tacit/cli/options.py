@@ -1,4 +1,4 @@
-"""What the commands share: options, reading their values, printing tables and JSON, and JAX's settings."""
+"""Shared by the commands: options, parsing their values, printing tables and JSON, and JAX's settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DataOption = Annotated[
 CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value for machines.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
 ]
@@ -43,13 +43,13 @@ def numbers(option: str, text: str, kind: Callable[[str], Number], like: str) ->
 
 
 def one_of(option: str, value: str, allowed: Collection[str]) -> None:
-    """Refuses a value that the option does not know."""
+    """Refuses a value that is not allowed."""
     if value not in allowed:
         raise TacitError(f"{option} {value} is not known; it is one of: {', '.join(allowed)}")
 
 
 def assignments(given: Mapping[str, Any], set_: Sequence[str] | None) -> list[str]:
-    """Returns options that stand for keys, where they are given, and those of `--set`, as `key=value`.
+    """Returns the given options that stand for keys, and those of `--set`, as `key=value`.
 
     >>> assignments({"seed": 3, "text.corpus": None}, ["client.lr=0.5"])
     ['seed=3', 'client.lr=0.5']
@@ -67,7 +67,7 @@ def print_table(rows: list[list[str]], title: str | None = None) -> None:
     for row in rows[1:]:
         table.add_row(*row)
     console = Console(highlight=False, emoji=False)
-    if not console.is_terminal:  # a pipe has no width: never break a line there
+    if not console.is_terminal:  # a pipe has no width: never wrap lines there
         console = Console(highlight=False, emoji=False, width=1000)
     console.print(table, markup=False)
 
@@ -95,15 +95,15 @@ def start_jax() -> None:
 
 
 def keep_compiled() -> None:
-    """Lets JAX keep compiled programs between processes, unless the user has said where."""
+    """Lets JAX cache compiled programs between processes, unless the user has set a directory."""
     import jax
 
-    told = jax.config.values.get("jax_compilation_cache_dir") is not None
-    if told or not hasattr(os, "getuid"):  # Windows: the owner of a folder is not known
+    directory_is_set = jax.config.values.get("jax_compilation_cache_dir") is not None
+    if directory_is_set or not hasattr(os, "getuid"):  # Windows: the owner of a folder is unknown
         return
-    kept = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
-    kept.mkdir(mode=0o700, exist_ok=True)
-    if kept.lstat().st_uid != os.getuid():  # never run the programs of another user
+    cache = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
+    cache.mkdir(mode=0o700, exist_ok=True)
+    if cache.lstat().st_uid != os.getuid():  # never run the programs of another user
         return
-    jax.config.update("jax_compilation_cache_dir", str(kept))
+    jax.config.update("jax_compilation_cache_dir", str(cache))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -21,7 +21,7 @@ def personalize(
         str | None,
         typer.Option(
             "--corpus",
-            help="Whose text: 'typists', a name of `tacit data list`, or a path (default: held-out people of the run's "
+            help="The text: 'typists', a name of `tacit data list`, or a path (default: held-out people of the run's "
             "corpus).",
         ),
     ] = None,
@@ -34,7 +34,7 @@ def personalize(
     epochs: Annotated[int, typer.Option(help="Stop tuning after this many passes.", min=1)] = 1,
     users: Annotated[
         int | None,
-        typer.Option(help="Most people, drawn at random (default: all; 100 typists).", min=1),
+        typer.Option(help="At most this many people, drawn at random (default: all; 100 typists).", min=1),
     ] = None,
     margin: Annotated[
         float | None,
@@ -58,9 +58,9 @@ def personalize(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fine-tune for each person: does it help? Evaluated from sums alone, with a gate that refuses harm.
+    """Fine-tune for each person, measure from sums whether it helps, and reject it where it harms (the gate).
 
-    Each person's text is split in time: 64 % to tune on, 16 % for the gate, 20 % to measure on.
+    Each person's text is split in time: 64 % for tuning, 16 % for the gate, 20 % for measuring.
 
     Examples:
 

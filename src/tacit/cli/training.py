@@ -28,13 +28,14 @@ def register(app: typer.Typer) -> None:
 
 def train(
     preset: Annotated[
-        str, typer.Argument(metavar="PRESET|FILE.toml", help="What to run; see `tacit presets`.")
+        str,
+        typer.Argument(
+            metavar="PRESET|FILE.toml", help="A preset (see `tacit presets`), or a configuration file."
+        ),
     ],
     corpus: CorpusOption = None,
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of training's draws (the typists have typists.seed).")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of training (typists have typists.seed).")] = None,
     out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     set_: SetOption = None,
@@ -44,14 +45,14 @@ def train(
         str | None,
         typer.Option(
             metavar="HOST:PORT|auto",
-            help="Share cohorts with other processes: where process 0 is met. auto: ask the cluster.",
+            help="Train with other processes: the address of process 0. auto: ask the cluster.",
         ),
     ] = None,
-    processes: Annotated[int | None, typer.Option(help="How many processes share a cohort.")] = None,
-    process: Annotated[int | None, typer.Option(help="Which of them this is, from 0.")] = None,
-    wait: Annotated[int | None, typer.Option(help="Seconds to wait for the others (60).")] = None,
+    processes: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
+    process: Annotated[int | None, typer.Option(help="Number of this process, from 0.")] = None,
+    wait: Annotated[int | None, typer.Option(help="Seconds to wait for the others (default: 60).")] = None,
 ) -> None:
-    """Train a model and leave a run directory.
+    """Train a model and write a run directory.
 
     Examples:
 
@@ -106,7 +107,7 @@ def bench(
     ] = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
-    repeats: Annotated[int, typer.Option(help="Timed repeats; the median counts.", min=1)] = 5,
+    repeats: Annotated[int, typer.Option(help="Timed repeats; the median is reported.", min=1)] = 5,
     as_json: JsonOption = False,
 ) -> None:
     """Time a cohort's training on this machine.
@@ -152,7 +153,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/demo"),
     set_: SetOption = None,
 ) -> None:
-    """Train on the built-in typists, compare with a central model and an n-gram, write a report.
+    """Train on the built-in typists, compare with a central model and an n-gram, and write a report.
 
     Example:
 

@@ -1,15 +1,15 @@
 """Batches: which examples a client trains on, in which batches and in which order.
 
-Two ways to cut a client's text into batches (`client.batching`):
+Two ways to split a client's text into batches (`client.batching`):
 
-`sentences`  B sentences each, the last one short: what the papers write. Where sentences and people differ in
-             length, the fullest batch sets the shape of all, and most cells stay empty.
+`sentences`  B sentences each, the last one short, as in the papers. If sentences and people differ in length, the
+             fullest batch sets the shape of all, and most cells stay empty.
 `words`      about the same number of words each, B sentences on average. The rows of a batch (`Grid`) are fixed
              beforehand; sentences are dealt to batches by length, one of each size; a client takes as many batches
              as it needs. Nine in ten cells hold a word.
 
-Every epoch is dealt anew. All draws depend only on the seed, the round and the client's own number, so a client on its
-own device does what the simulator did.
+Every epoch is dealt anew. All draws depend only on the seed, the round and the client's number, so a client on its own
+device gets the batches that the simulator gives it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tacit.federated.local import ClientConfig
 from tacit.text.packed import Packed, bucket, place
 
 _SHUFFLE, _DEAL, _STRAGGLE = stream("local shuffle"), stream("deal to batches"), stream("stragglers")
-_FULL = 0.9  # share of cells that sentences of mixed lengths can be expected to fill
+_FULL = 0.9  # expected share of cells filled by sentences of mixed lengths
 
 
 class Grid(NamedTuple):
@@ -63,13 +63,13 @@ def order_of_work(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed
     per_epoch = -(-used // batch)  # [clients] steps of an epoch
     column = np.arange(int(sizes.max(initial=1)))
     schedule = np.full((len(ids), client.epochs * int(per_epoch.max(initial=1)), batch), -1, np.int64)
-    mine = _mine(sizes, ids, client, seed, round_)
+    usable = _usable(sizes, ids, client, seed, round_)
     real = column[None] < used[:, None]
     who = np.broadcast_to(np.arange(len(ids))[:, None], real.shape)
     within = np.broadcast_to(column % batch, real.shape)
     for epoch in range(client.epochs):
         draws = uniform(seed, _SHUFFLE, round_, epoch, ids[:, None], column[None])  # [clients, widest]
-        visit = np.argsort(np.where(mine, draws, 2.0), axis=1, kind="stable")  # the others sort last
+        visit = np.argsort(np.where(usable, draws, 2.0), axis=1, kind="stable")  # the others sort last
         step = epoch * per_epoch[:, None] + column[None] // batch
         schedule[who[real], step[real], within[real]] = visit[real]
     return Work(schedule, _straggle(client.epochs * per_epoch, ids, client, seed, round_))
@@ -80,16 +80,16 @@ def balanced_work(
 ) -> Work:
     """Returns batches of about the same number of words, each of which fits the grid.
 
-    Sentences are ranked by length and cut into strata of as many as there are batches; each batch gets one sentence of
-    every stratum. If a batch does not fit, the client takes one batch more and deals again.
+    Sentences are ranked by length and split into strata with one sentence for each batch; each batch gets one sentence
+    of every stratum. If a batch does not fit, the client takes one more batch and deals again.
     """
     ids = np.asarray(ids, np.int64)
     sizes = text.sizes
     column = np.arange(int(sizes.max(initial=1)))
-    mine = _mine(sizes, ids, client, seed, round_)
-    lengths = np.zeros(mine.shape, np.int64)  # [clients, widest], 0 where absent or not used
+    usable = _usable(sizes, ids, client, seed, round_)
+    lengths = np.zeros(usable.shape, np.int64)  # [clients, widest], 0 where absent or not used
     lengths[column[None] < sizes[:, None]] = text.lengths
-    lengths[~mine] = 0
+    lengths[~usable] = 0
     epochs = [_deal(lengths, ids, seed, round_, epoch, shape) for epoch in range(client.epochs)]
     steps = sum(e.steps for e in epochs)
     width = max(e.schedule.shape[2] for e in epochs)
@@ -103,15 +103,15 @@ def balanced_work(
     return Work(schedule, _straggle(begun, ids, client, seed, round_))
 
 
-def _mine(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int) -> np.ndarray:
+def _usable(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int) -> np.ndarray:
     """Returns which examples a client uses in this round, [clients, widest] bool."""
     column = np.arange(int(sizes.max(initial=1)))
-    mine = column[None] < sizes[:, None]
+    usable = column[None] < sizes[:, None]
     if not client.max_examples:
-        return mine
+        return usable
     draws = uniform(seed, _SHUFFLE, round_, client.epochs, ids[:, None], column[None])
-    order = np.argsort(np.where(mine, draws, 2.0), axis=1, kind="stable")
-    return mine & (np.argsort(order, axis=1) < client.max_examples)
+    order = np.argsort(np.where(usable, draws, 2.0), axis=1, kind="stable")
+    return usable & (np.argsort(order, axis=1) < client.max_examples)
 
 
 def _straggle(steps: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int) -> np.ndarray:
@@ -134,10 +134,14 @@ def _deal(lengths: np.ndarray, ids: np.ndarray, seed: int, round_: int, epoch: i
     todo = np.flatnonzero(batches)
     while len(todo):
         dealt = _dealt(lengths[todo], rank[todo], again[todo], batches[todo])  # [todo, batches, width]
-        some = np.where(
+        dealt_lengths = np.where(
             dealt >= 0, np.take_along_axis(lengths[todo][:, None], np.maximum(dealt, 0), axis=2), 0
         )
-        needed = place(some.reshape(-1, some.shape[2]), shape.time)[2].reshape(some.shape[:2]).max(axis=1)
+        needed = (
+            place(dealt_lengths.reshape(-1, dealt_lengths.shape[2]), shape.time)[2]
+            .reshape(dealt_lengths.shape[:2])
+            .max(axis=1)
+        )
         fits = needed <= shape.rows
         schedules = _widened(schedules, dealt.shape)
         schedules[todo[fits], : dealt.shape[1], : dealt.shape[2]] = dealt[fits]
@@ -158,7 +162,7 @@ def _dealt(lengths: np.ndarray, rank: np.ndarray, draws: np.ndarray, batches: np
     """Returns sentences by batch, [clients, batches, width]: the r-th stratum gives each batch its r-th sentence."""
     stratum = rank // batches[:, None]
     real = lengths > 0
-    # which batch, within its stratum; absent sentences come after all others, so their number does not matter
+    # which batch, within its stratum; absent sentences sort last, so their number does not matter
     place_of = _rank(draws, np.where(real, stratum, lengths.shape[1])) - stratum * batches[:, None]
     width = int(stratum[real].max(initial=0)) + 1
     dealt = np.full((len(lengths), int(batches.max(initial=1)), width), -1, np.int64)

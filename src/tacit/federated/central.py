@@ -1,7 +1,7 @@
 """The central baseline: the same model trained on everybody's text in one place.
 
 It shows what federated training loses by leaving text on devices. A round is a number of optimiser steps (one pass over
-the text by default), so that both kinds of run look alike.
+the text by default), so that both kinds of run have the same form.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def batches(text: Packed, config: CentralConfig, seed: int, t: int) -> Rows:
         epoch, place = divmod(t * steps + step, per_pass)
         if order[0] != epoch:
             order = (epoch, generator(seed, _SHUFFLE, epoch).permutation(sentences))
-        some = order[1][place * config.batch : (place + 1) * config.batch]
-        chosen[step, : len(some)] = some
+        batch = order[1][place * config.batch : (place + 1) * config.batch]
+        chosen[step, : len(batch)] = batch
     rows, _ = batch_rows(text, chosen, time=bucket(int(text.lengths.max(initial=1))))
     return rows
 

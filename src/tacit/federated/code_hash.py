@@ -1,8 +1,8 @@
 """A short hash of a file or of a Python object, so that a run cannot resume with another rule of the same name.
 
 A function is hashed by its source (by its bytecode and constants where there is no source), its default values, the
-values that it closes over, and the functions and plain values of its own module that it names. So a notebook that
-edits a helper of a rule has another rule. An object that cannot be looked into counts by its type.
+values that it closes over, and the functions and plain values of its own module that it names. So editing a helper of a
+rule in a notebook changes the hash of the rule. An object that cannot be inspected is hashed by its type.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def short_hash(content: bytes) -> str:
-    """Returns twelve characters that change with the content."""
+    """Returns a content hash of twelve characters."""
     return hashlib.sha256(content).hexdigest()[:12]
 
 
@@ -37,7 +37,7 @@ def object_hash(thing: Any) -> str:
 
 
 def _texts(thing: Any, seen: dict[int, Any]) -> Iterator[str]:
-    """Yields what decides how a thing behaves; a function, which may call itself, only once."""
+    """Yields the texts that determine how a thing behaves; a function, which may be recursive, only once."""
     if isinstance(thing, _PLAIN):
         yield repr(thing)
         return
@@ -70,7 +70,7 @@ def _parts(thing: Any) -> Iterator[Any]:
         yield _source(thing)
     elif hasattr(thing, "__wrapped__"):  # a compiled function
         yield thing.__wrapped__
-    elif type(thing).__module__ == "__main__":  # of a class in a notebook
+    elif type(thing).__module__ == "__main__":  # an instance of a notebook's class
         yield from (type(thing), vars(thing) if hasattr(thing, "__dict__") else None)
 
 

@@ -1,8 +1,8 @@
 """Sums the messages of a cohort, round by round: lay the cohort out, train it in one program, fetch the next ahead.
 
 Training, counting words and the benchmarks all do this; they differ in the loss, the rule and who is in a cohort.
-The layout is planned from the first cohort, whichever round is asked for first, so a resumed run makes its sums in the
-same order. The next cohort's batches are put together while the devices still train the present one.
+The layout is planned from the cohort of round 0, even in a resumed run, so sums are always made in the same order. The
+next cohort's batches are built while the devices still train the present one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from tacit.base.errors import TacitError
 from tacit.federated import hosts
 from tacit.federated.aggregation import Aggregation
-from tacit.federated.devices import apart, devices, everywhere, memory_mb, mine
+from tacit.federated.devices import apart, devices, everywhere, local_slice, memory_mb
 from tacit.federated.executors import CohortTraining, Executor, choose_executor, cohort_training
 from tacit.federated.lanes import Plan, lay_out, plan
 from tacit.federated.local import ClientConfig, Cohort
@@ -29,21 +29,21 @@ class Ready(NamedTuple):
     """A cohort that can be trained."""
 
     cohort: Cohort
-    laid: Any  # what the program takes: lanes on their way to the devices, or (slow) the cohort itself
+    laid: Any  # the program's input: lanes on their way to the devices, or (slow) the cohort itself
 
     @property
     def reports(self) -> bool:
-        """Whether anybody of the cohort reports back."""
+        """Whether any client of the cohort reports."""
         return bool(np.any(self.cohort.present))
 
 
 class CohortSums(NamedTuple):
-    """The program that sums a cohort's messages, and the cohorts that it takes."""
+    """The program that sums a cohort's messages, and its cohorts."""
 
     program: CohortTraining  # (w_t, `Ready.laid`, learning rate, key) → sum of messages, report
-    place: Callable[[Any], Any]  # puts the model (and what belongs to it) where the program wants it
+    place: Callable[[Any], Any]  # puts the model (and the rest of the state) on the devices
     ready: Callable[[int], Ready]  # the cohort of round t
-    prefetch: Callable[[int], None]  # makes the cohort of a later round ready, while the devices are busy
+    prefetch: Callable[[int], None]  # prepares the cohort of a later round, while the devices are busy
 
 
 def cohort_sums(
@@ -67,18 +67,18 @@ def cohort_sums(
 
     @cache
     def layout() -> Plan:
-        memory = hosts.least(memory_mb(lanes_mb))  # all processes must come to the same plan
+        memory = hosts.least(memory_mb(lanes_mb))  # all processes must make the same plan
         return plan(cohort_of(0), params, len(devices()), executor == "vmap", memory)
 
     def ready(t: int) -> Ready:
         cohort = cohort_of(t)
-        return Ready(cohort, apart(lay_out(cohort, layout(), mine(layout().lanes)), axis=1))
+        return Ready(cohort, apart(lay_out(cohort, layout(), local_slice(layout().lanes)), axis=1))
 
     return CohortSums(program, everywhere, *_one_ahead(ready))
 
 
 def _one_ahead(make: Callable[[int], Ready]) -> tuple[Callable[[int], Ready], Callable[[int], None]]:
-    """Returns `make`, and a function that makes one ahead of time; only the last one made ahead is kept."""
+    """Returns `make` with a cache of one, and a function that fills that cache ahead of time."""
     ahead: dict[int, Ready] = {}
 
     def get(t: int) -> Ready:

@@ -1,6 +1,6 @@
-"""The devices that share a cohort: how arrays and programs are laid over them, and their memory.
+"""The devices that share a cohort: how arrays and programs are spread over them, and their memory.
 
-`hosts` is about the processes behind the devices.
+`hosts` handles the processes behind the devices.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def mesh() -> Mesh:
     return Mesh(np.array(devices()), ("devices",))
 
 
-def mine(count: int) -> slice:
+def local_slice(count: int) -> slice:
     """Returns which of `count` lanes (or batches), dealt evenly to the devices, belong to this process."""
     each = count // len(devices())
-    own = [i for i, d in enumerate(devices()) if d.process_index == jax.process_index()]
-    return slice(own[0] * each, (own[-1] + 1) * each)
+    local = [i for i, d in enumerate(devices()) if d.process_index == jax.process_index()]
+    return slice(local[0] * each, (local[-1] + 1) * each)
 
 
 def apart(tree: Any, axis: int) -> Any:
-    """Cuts arrays along an axis and puts a piece on each device; a process gives the pieces of its own devices."""
+    """Splits arrays along an axis and puts a piece on each device; a process passes the pieces of its own devices."""
     if len(devices()) == 1:
         return jax.device_put(tree)
     split = NamedSharding(mesh(), PartitionSpec(*[None] * axis, "devices"))
@@ -44,7 +44,7 @@ def apart(tree: Any, axis: int) -> Any:
 
 
 def everywhere(tree: Any) -> Any:
-    """Puts the same arrays on every device, as a round leaves them: otherwise the program compiles twice."""
+    """Puts the same arrays on every device, as a round leaves its result: otherwise the program compiles twice."""
     if len(devices()) == 1:
         return tree
     whole = NamedSharding(mesh(), PartitionSpec())
@@ -64,8 +64,8 @@ def compiled(
 ) -> Callable[..., Any]:
     """Compiles a function for all devices, each of which works on its own piece.
 
-    `cut` says along which axis each argument is cut (None: every device has the whole), `cut_result` the same of the
-    result. With several devices, `function` may use collectives over the axis "devices".
+    `cut` gives the axis along which each argument is split (None: every device has the whole), `cut_result` that of
+    the result. With several devices, `function` may use collectives over the axis "devices".
     """
     if len(devices()) == 1:
         return jax.jit(function)
@@ -81,7 +81,7 @@ def compiled(
 
 
 def memory_mb(given: int) -> int:
-    """Returns the memory for lanes: what was given, else a third of an accelerator's, else 2 GB."""
+    """Returns the memory for lanes in MB: the given one, else a third of an accelerator's, else 2 GB."""
     if given:
         return given
     limit = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0)

@@ -1,4 +1,4 @@
-"""Scores a network on text, spread over all devices; `tacit.scoring.scores` says what is measured."""
+"""Scores a network on text, spread over all devices; `tacit.scoring.scores` defines the measures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import NamedSharding, PartitionSpec
 
-from tacit.federated.devices import apart, devices, everywhere, mesh, mine
+from tacit.federated.devices import apart, devices, everywhere, local_slice, mesh
 from tacit.models.base import LanguageModel, Params
 from tacit.scoring import recall
 from tacit.scoring.scores import Scores
@@ -26,7 +26,7 @@ Scorer = Callable[[Params, Packed], Scores]
 
 
 def scorer(model: LanguageModel, spelling: Spelling | None = None) -> Scorer:
-    """A function that scores every sentence of a text with a neural model; one compiled program.
+    """Returns a function that scores every sentence of a text with a network, in one compiled program.
 
     A piece model needs its spelling.
     """
@@ -34,20 +34,20 @@ def scorer(model: LanguageModel, spelling: Spelling | None = None) -> Scorer:
     together = _TOGETHER.get(jax.default_backend(), 256)
 
     def batch_scores(params: Params, rows: Rows, owner: Array) -> Array:
-        """One batch, [rows, time]: the six sums of each of its sentences, [6, sentences]."""
+        """Returns the six sums of each sentence of a batch [rows, time]; [6, sentences]."""
         size = model.output(params)[0].shape[0]
         inputs, targets = rows.inputs % size, jnp.where(rows.targets < 0, -1, rows.targets % size)
-        real, outside = targets >= 0, rows.targets >= size  # a word outside the vocabulary is marked so
+        real, outside = targets >= 0, rows.targets >= size  # the mark of a word outside the vocabulary
         over = jnp.ones(size, bool) if spelling is None else jnp.asarray(spelling.pieces.ends)
         whole = over if spelling is None else jnp.asarray(spelling.pieces.whole)
         logits = model.apply(params, inputs)
-        wanted = jnp.take_along_axis(logits, jnp.maximum(targets, 0)[..., None], axis=-1)
-        nll = jnp.where(real, jax.nn.logsumexp(logits, axis=-1) - wanted[..., 0], 0)
-        word = recall.is_word(targets) & over[targets]  # a word of several pieces is counted at its last
+        target_score = jnp.take_along_axis(logits, jnp.maximum(targets, 0)[..., None], axis=-1)
+        nll = jnp.where(real, jax.nn.logsumexp(logits, axis=-1) - target_score[..., 0], 0)
+        word = recall.is_word(targets) & over[targets]  # a word of several pieces counts at its last piece
         known = word & recall.is_known(targets) & whole[targets] & over[inputs]
-        cells = recall.cells(nll, recall.rank(logits, wanted, targets, whole), word, outside, known)
+        cells = recall.cells(nll, recall.rank(logits, target_score, targets, whole), word, outside, known)
         stacked = jnp.stack([c.astype(jnp.float32).ravel() for c in cells], axis=1)
-        # cells of no sentence fall into one segment more, which is dropped
+        # empty cells fall into one extra segment, which is dropped
         return jax.ops.segment_sum(stacked, jnp.where(owner < 0, together, owner).ravel(), together + 1)[
             :-1
         ].T
@@ -70,10 +70,10 @@ def scorer(model: LanguageModel, spelling: Spelling | None = None) -> Scorer:
         size = model.output(params)[0].shape[0]
         marked = dataclasses.replace(text, tokens=text.tokens + np.int32(size) * outside)
         rows, owner = batch_rows(marked, dealt)
-        own = jax.tree.map(lambda a: a[mine(batches)], (rows, owner))
+        local = jax.tree.map(lambda a: a[local_slice(batches)], (rows, owner))
         # [batches, 6, sentences of a batch], in every process
-        found = np.asarray(spread(everywhere(params), *apart(own, axis=0)), np.float64)
-        flat = found.swapaxes(0, 1).reshape(6, -1)
+        sums = np.asarray(spread(everywhere(params), *apart(local, axis=0)), np.float64)
+        flat = sums.swapaxes(0, 1).reshape(6, -1)
         placed = np.zeros((6, sentences))
         real = dealt.ravel() >= 0
         placed[:, dealt.ravel()[real]] = flat[:, real]
@@ -83,8 +83,10 @@ def scorer(model: LanguageModel, spelling: Spelling | None = None) -> Scorer:
 
 
 def _over_devices(score: Callable[..., Array]) -> Callable[..., Array]:
-    """The same function, compiled, with its batches (but not its parameters) spread over all devices, those of
-    other processes too; every device ends with all of the answer."""
+    """Compiles a function with its batches, but not its parameters, spread over the devices of all processes.
+
+    Every device gets the whole result.
+    """
     if len(devices()) == 1:
         return jax.jit(score)
     whole, split = PartitionSpec(), PartitionSpec("devices")

@@ -1,10 +1,10 @@
-"""Train a whole cohort in one compiled program.
+"""Trains a whole cohort in one compiled program.
 
 The cohort comes in lanes (`lanes`). On one device lanes go side by side (`vmap`, accelerators), or there is one lane
-and its clients go one after another, each looping just as long as it has steps (`map`, CPU). Lanes are spread over all
+and its clients go one after another, each for exactly its own steps (`map`, CPU). Lanes are spread over all
 devices (`devices`), also those of other processes and hosts (`hosts`). Each device sums its share, and the shares are
-added in a fixed order, so a repeated run gives the same bits. Only sums leave the program: that of the messages, and
-that of what clients report.
+added in a fixed order, so a repeated run gives the same bits. Only sums leave the program: of the messages, and of the
+clients' reports.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CohortTraining = Callable[[Params, Any, Any, Array], tuple[ClientMessage, Report
 
 
 def choose_executor(executor: Executor) -> Executor:
-    """Returns what `auto` stands for: `vmap` on an accelerator and `map` on CPU, where it is faster by far."""
+    """Resolves `auto`: `vmap` on an accelerator, and `map` on CPU, where it is far faster."""
     return executor if executor != "auto" else "map" if jax.default_backend() == "cpu" else "vmap"
 
 
@@ -84,20 +84,21 @@ def _segment_training(local: LocalTraining, side_by_side: bool) -> Callable[...,
 
 
 def _segment_message(rule: Aggregation, noise: float) -> Callable[..., Any]:
-    """Returns the message of one lane at the end of a segment: its client's, if the client ends there."""
-    say = client_message(rule, noise)
+    """Returns the function for a lane's message at the end of a segment: its client's if the client ends there, else a
+    neutral one."""
+    message_of = client_message(rule, noise)
 
-    def said_by(params: Params, state: ClientState, one: Lanes, key: Array) -> Any:
-        said = say(params, state, one.weight, jax.random.fold_in(key, one.ids))
-        return trees.where(one.ends, said, neutral(said))
+    def lane_message(params: Params, state: ClientState, one: Lanes, key: Array) -> Any:
+        message = message_of(params, state, one.weight, jax.random.fold_in(key, one.ids))
+        return trees.where(one.ends, message, neutral(message))
 
-    return said_by
+    return lane_message
 
 
 def _device_share(
     local: LocalTraining,
     segment: Callable[..., ClientState],
-    said_by: Callable[..., Any],
+    lane_message: Callable[..., Any],
     side_by_side: bool,
 ) -> Callable[..., tuple[ClientMessage, Report]]:
     """Returns the work of one device: its lanes, segment after segment, with a running sum of messages."""
@@ -106,10 +107,10 @@ def _device_share(
         run = jax.vmap(segment, (None, 0, 0, None, None)) if side_by_side else segment
         return run(params, states, now, lr, key)
 
-    def said(params: Params, states: ClientState, now: Lanes, key: Array) -> Any:
+    def messages(params: Params, states: ClientState, now: Lanes, key: Array) -> Any:
         if not side_by_side:
-            return said_by(params, states, now, key)
-        return total(jax.vmap(said_by, (None, 0, 0, None))(params, states, now, key))
+            return lane_message(params, states, now, key)
+        return total(jax.vmap(lane_message, (None, 0, 0, None))(params, states, now, key))
 
     def share(params: Params, lanes: Lanes, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
         def next_segment(carry: tuple[ClientState, Any], now: Lanes) -> tuple[tuple[ClientState, Any], None]:
@@ -118,15 +119,17 @@ def _device_share(
             states = trained(params, states, now, lr, key)
 
             def added() -> Any:
-                both = jax.tree.map(lambda a, b: jnp.stack([a, b]), running, said(params, states, now, key))
+                both = jax.tree.map(
+                    lambda a, b: jnp.stack([a, b]), running, messages(params, states, now, key)
+                )
                 return total(both)
 
-            # a message can cost as much as a step (a spectral norm far more): only where somebody ends
+            # a message can cost as much as a step (a spectral norm far more): only if a client ends here
             return (states, jax.lax.cond(jnp.any(now.ends), added, lambda: running)), None
 
         blank = local.begin(params)
         one = jax.tree.map(lambda a: a[0, 0], lanes)
-        shapes = jax.eval_shape(said_by, params, blank, one, key)
+        shapes = jax.eval_shape(lane_message, params, blank, one, key)
         nothing = neutral(jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
         if side_by_side:
             width = lanes.ids.shape[1]

@@ -1,11 +1,11 @@
 """Several processes, on one host or many, that train as one: a job of `jax.distributed`.
 
 The processes meet at an address of process 0 and then run the same compiled programs in step. Only process 0 reads and
-writes the run directory; it tells the others what they need of it, so only the corpus must be on every host. A process
-that fails tells the others why, and all of them end: otherwise they would wait forever in a sum for the one that is
-gone.
+writes the run directory; it sends the others what they need of it, so only the corpus must be on every host. A process
+that fails sends the others its error, and all of them exit: otherwise they would wait forever in a sum for the one that
+is gone.
 
-Without a coordinator these functions do nothing: a lone process is a job of one.
+Without a coordinator these functions do nothing: a single process is a job of one.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
-# Private, because JAX (0.10) has no public way to the job's key store, and its public collectives
-# (multihost_utils) wait for a process that is gone, which is just what must be told.
+# A private module: JAX (0.10) has no public access to the job's key store, and its public collectives
+# (multihost_utils) wait for a process that is gone, so they cannot report that it is gone.
 from jax._src import distributed
 from jax.experimental import multihost_utils
 
 from tacit.base.errors import TacitError
 
-_WAIT = 60  # seconds for all to meet, unless told
+_WAIT = 60  # seconds for all to meet, unless --wait is given
 _LOOK = 0.5  # seconds between looks for a failure
 _LAST = 600  # seconds that the others wait for process 0 to write its last files
-_FAILED = "tacit: failed"  # the key under which the first process to fail says why
-_CARRIERS = ("Gloo", "NCCL", "RCCL", "coordination service")  # who complain when a process is gone
+_FAILED = "tacit: failed"  # the key under which the first process to fail stores its error
+_CARRIERS = ("Gloo", "NCCL", "RCCL", "coordination service")  # their errors mean that a process is gone
 _joined, _left, _ending = threading.Event(), threading.Event(), threading.Lock()
 _ADVICE = (
     "start all with the same --coordinator and --processes, each with its own --process; --wait waits longer"
@@ -47,17 +47,17 @@ def join(
 ) -> None:
     """Makes this process number `process` of a job that meets at `coordinator` ("host:port" of process 0).
 
-    "auto" asks the cluster (SLURM, Open MPI and others that JAX knows). Call it before any computation.
+    "auto" asks the cluster (SLURM, Open MPI and others that JAX supports). Call it before any computation.
     """
     where = _address(coordinator, processes, process, wait)
     if where is None:
         return
     wait = wait or _WAIT
     jax.config.update("jax_enable_preemption_service", False)  # it would swallow SIGTERM
-    late = threading.Timer(wait, _too_late, [wait])  # before JAX's own time-out, which ends in a stack of C++
+    late = threading.Timer(wait, _too_late, [wait])  # before JAX's own time-out, which prints a C++ stack
     late.daemon = True
     late.start()
-    heard = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python does not hear Ctrl-C while JAX waits
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot handle Ctrl-C while JAX waits
     try:
         jax.distributed.initialize(**where, initialization_timeout=wait + 60)
     except (RuntimeError, ValueError) as error:
@@ -69,7 +69,7 @@ def join(
         raise TacitError(f"the job cannot be joined: {error}; {_ADVICE}") from None
     finally:
         late.cancel()
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGINT, handler)
     _joined.set()
     if jax.default_backend() == "cpu":
         _hush_gloo()
@@ -86,22 +86,26 @@ def _address(
 ) -> dict[str, Any] | None:
     """Returns the arguments of jax.distributed.initialize, None for a lone process; refuses contradictory options."""
     given = {"--processes": processes, "--process": process, "--wait": wait}
-    some = [name for name, value in given.items() if value is not None]
+    options = [name for name, value in given.items() if value is not None]
     if coordinator is None:
-        if some:
+        if options:
             raise TacitError(
-                f"{some[0]} goes with --coordinator HOST:PORT, an address of process 0; give both"
+                f"{options[0]} goes with --coordinator HOST:PORT, an address of process 0; give both"
             )
         return None
     if wait is not None and wait < 1:
         raise TacitError(f"--wait {wait}: give at least one second")
     if coordinator == "auto":
         if processes is not None or process is not None:
-            raise TacitError(f"--coordinator auto asks the cluster; leave out {some[0]}, or give HOST:PORT")
+            raise TacitError(
+                f"--coordinator auto asks the cluster; leave out {options[0]}, or give HOST:PORT"
+            )
         return {}
     if processes is None or process is None:
         missing = "--processes" if processes is None else "--process"
-        raise TacitError(f"--coordinator {coordinator} also needs {missing} (or let a cluster say it: auto)")
+        raise TacitError(
+            f"--coordinator {coordinator} also needs {missing} (or use --coordinator auto on a cluster)"
+        )
     if processes < 1:
         raise TacitError(f"--processes {processes}: a job has at least one")
     if not 0 <= process < processes:
@@ -113,25 +117,27 @@ def _address(
         raise TacitError(f"--coordinator {coordinator} is not HOST:PORT, such as 10.0.0.1:1234")
     try:
         socket.getaddrinfo(host.strip("[]"), int(port))
-        if process == 0:  # JAX would share a port that is taken, or print more than a line
+        if process == 0:  # JAX would share a port in use, or print more than a line
             socket.create_server(("", int(port))).close()
-    except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that no host can have
         reason = str(getattr(error, "strerror", "no name of a host")).partition(" (")[0]
         raise TacitError(f"--coordinator {coordinator}: {reason}; choose another") from None
     return {
         "coordinator_address": coordinator,
         "num_processes": processes,
         "process_id": process,
-        "cluster_detection_method": "deactivate",  # inside SLURM it would take all devices but one away
+        "cluster_detection_method": "deactivate",  # inside SLURM it would remove all devices but one
     }
 
 
 def _hush_gloo() -> None:
-    """Silences Gloo, which adds between CPUs and greets on standard output: only Python writes there."""
+    """Silences Gloo, the library for sums between CPUs, which prints to standard output; Python still writes there."""
     sys.stdout.flush()
-    own = os.dup(1)
+    standard_output = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sys.stdout = os.fdopen(own, "w", buffering=1, encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    sys.stdout = os.fdopen(
+        standard_output, "w", buffering=1, encoding=sys.stdout.encoding, errors=sys.stdout.errors
+    )
 
 
 def together() -> bool:
@@ -145,14 +151,14 @@ def first() -> bool:
 
 
 def from_first(tree: Any) -> Any:
-    """Returns the first process's arrays in every process; the others give arrays of the same shapes and types."""
+    """Returns the first process's arrays in every process; the others pass arrays of the same shapes and types."""
     if not together():
         return tree
-    # as bytes: the broadcast adds zeros, which would make −0.0 of a float a +0.0
+    # as bytes: the broadcast adds zeros, which would turn −0.0 into +0.0
     plain = jax.tree.map(lambda a: np.asarray(a, order="C"), tree)
     sent = jax.tree.map(lambda a: a.reshape(-1).view(np.uint8), plain)
-    told = multihost_utils.broadcast_one_to_all(sent)
-    return jax.tree.map(lambda a, b: np.array(b).view(a.dtype).reshape(a.shape), plain, told)
+    received = multihost_utils.broadcast_one_to_all(sent)
+    return jax.tree.map(lambda a, b: np.array(b).view(a.dtype).reshape(a.shape), plain, received)
 
 
 def least(value: int) -> int:
@@ -161,66 +167,66 @@ def least(value: int) -> int:
 
 
 def agree(facts: Mapping[str, bytes]) -> None:
-    """Refuses a process that was given something else than the first."""
+    """Refuses a process whose facts differ from those of the first."""
     if not together():
         return
-    mine = {name: np.frombuffer(hashlib.sha256(fact).digest(), np.uint8) for name, fact in facts.items()}
-    theirs = from_first(mine)
-    for name, digest in mine.items():
-        if not np.array_equal(digest, theirs[name]):
+    digests = {name: np.frombuffer(hashlib.sha256(fact).digest(), np.uint8) for name, fact in facts.items()}
+    first_digests = from_first(digests)
+    for name, digest in digests.items():
+        if not np.array_equal(digest, first_digests[name]):
             raise TacitError(
                 f"process {jax.process_index()} has other {name} than process 0; give all processes of a job the same"
             )
 
 
 def leave() -> None:
-    """Ends a good run: waits until all are done, so that a failure of the last one is still told."""
+    """Ends a successful run: waits until all are done, so that a failure of the last one is still reported."""
     if _joined.is_set() and not _left.is_set():
         _store().wait_at_barrier("tacit: done", 1000 * _LAST)
         _left.set()
 
 
 def fail(message: str) -> None:
-    """Ends this process and tells the others why; does nothing where there are none."""
+    """Ends this process and sends the others its error; does nothing if there are none."""
     if not _joined.is_set() or _left.is_set():
         return
-    if any(name in message for name in _CARRIERS):  # a sum to which somebody did not come
+    if any(name in message for name in _CARRIERS):  # a sum in which a process is missing
         message = "another process of the job is gone or out of reach; start all of them again with --resume"
     if other := _failure():
         message = other
     else:
-        with contextlib.suppress(Exception):  # told by another in this moment, or nobody there to be told
+        with contextlib.suppress(Exception):  # another process stored its error first, or the store is gone
             _store().key_value_set(_FAILED, f"process {jax.process_index()} of the job failed: {message}")
     _end(message)
 
 
 def _store() -> Any:
-    """Returns the store of keys that all processes of the job see."""
+    """Returns the key store that all processes of the job share."""
     return distributed.global_state.client
 
 
 def _failure() -> str | None:
-    """Returns what the first process to fail said."""
+    """Returns the error of the first process to fail, if any."""
     try:
         return _store().key_value_try_get(_FAILED)
-    except Exception:  # nobody has said anything, or the job is over
+    except Exception:  # no process has failed, or the job is over
         return None
 
 
 def _watch() -> None:
     while not _left.wait(_LOOK):
-        if said := _failure():
-            _end(said)
+        if message := _failure():
+            _end(message)
 
 
 def _end(line: str) -> NoReturn:
-    """Prints one line and ends at once: an ordinary exit would wait for the others, who wait for this one."""
+    """Prints one line and exits at once: an ordinary exit would wait for the others, which wait for this process."""
     if not _ending.acquire(blocking=False):
-        threading.Event().wait()  # another thread is at it
+        threading.Event().wait()  # another thread is ending the process
     _say(line)
     with contextlib.suppress(Exception):
         _store().wait_at_barrier("tacit: ended", 5000)
-        if first():  # it keeps the store of keys: it goes last
+        if first():  # it holds the key store, so it exits last
             time.sleep(_LOOK)
     os._exit(2)
 
@@ -231,5 +237,5 @@ def _too_late(wait: int) -> NoReturn:
 
 
 def _say(line: str) -> None:
-    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # which a progress bar hides
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # shows the cursor, which a progress bar hides
     print(f"{cursor}tacit: {' '.join(line.split())}", file=sys.stderr, flush=True)

@@ -2,8 +2,8 @@
 
 Clients train side by side, one in each lane; a lane that has finished a client takes the next. Time is cut into
 segments of a few steps. A client begins and ends at the edge of a segment, and only there its message is computed and
-added, so a small client does not cost a large one's time. There is one copy of the model for each lane, whatever the
-size of the cohort. On a CPU a lane is a core, and a segment is a whole client.
+added, so a small client does not take as long as a large one. There is one copy of the model for each lane, at any size
+of the cohort. On a CPU a lane is a core, and a segment is a whole client.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.models.base import Params, count_parameters
 from tacit.text.flat import cells
 from tacit.text.packed import bucket
 
-_OF_A_FEATURE = 256  # numbers that a step of the largest image model makes of each of its inputs, about
+_OF_A_FEATURE = 256  # activations per input feature in a step of the largest image model, about
 
 
 class Lanes(NamedTuple):
@@ -27,7 +27,7 @@ class Lanes(NamedTuple):
 
     ids: Any  # [segments, lanes] int32: whose segment it is
     batches: Any  # tree of [segments, lanes, steps, …]
-    first: Any  # [segments, lanes] int32: the client's own number of the segment's first step
+    first: Any  # [segments, lanes] int32: number of the client's steps before the segment
     steps: Any  # [segments, lanes] int32: real steps in it
     scale: Any  # [segments, lanes] float32: factor on the client's objective
     weight: Any  # [segments, lanes] float32
@@ -68,7 +68,7 @@ def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memor
 
 
 def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
-    """Returns how many lanes fit the memory: models, scores with their gradient, and what a step makes of points."""
+    """Returns how many lanes fit the memory: models, scores with their gradient, and activations."""
     inputs, targets = (int(np.prod(a.shape[2:])) for a in jax.tree.leaves(cohort.batches)[:2])  # of one step
     widest = max(max(leaf.shape, default=1) for leaf in jax.tree.leaves(params))
     each = (
@@ -79,11 +79,11 @@ def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
     return max(1, memory_mb * 2**20 // (4 * each)) * devices
 
 
-def lay_out(cohort: Cohort, plan: Plan, mine: slice = slice(None)) -> Lanes:
+def lay_out(cohort: Cohort, plan: Plan, local: slice = slice(None)) -> Lanes:
     """Puts clients into lanes, the longest first, each into the lane that has least to do.
 
-    Clients that drop out are not trained: nobody would see the result. Where several processes share a cohort, each
-    lays out all of it but fills in only the batches of its own lanes (`mine`).
+    Clients that drop out are not trained, because they send nothing. If several processes share a cohort, each lays
+    out all of it but fills in only the batches of its own lanes (`local`).
     """
     steps = np.where(cohort.present, cohort.steps, 0)
     clients = np.flatnonzero(cohort.present)
@@ -97,15 +97,15 @@ def lay_out(cohort: Cohort, plan: Plan, mine: slice = slice(None)) -> Lanes:
         heapq.heappush(loads, (load + int(segments[c]), k))
     total = bucket(max(1, max(load for load, _ in loads)))
     who = np.zeros((total, plan.lanes), np.int64)
-    nth = np.full((total, plan.lanes), -1, np.int64)  # which of its client's segments; −1: nobody's
+    nth = np.full((total, plan.lanes), -1, np.int64)  # which of its client's segments; −1: empty
     times = segments[clients]
     owner = np.repeat(clients, times)
     order = cells(np.zeros(len(times), np.int64), times)
     who[begin[owner] + order, lane[owner]], nth[begin[owner] + order, lane[owner]] = owner, order
-    who, nth = who[:, mine], nth[:, mine]
+    who, nth = who[:, local], nth[:, local]
     busy = nth >= 0
     first = np.where(busy, nth * length, 0)
-    left = np.where(busy, np.clip(steps[who] - first, 0, length), 0)
+    real_steps = np.where(busy, np.clip(steps[who] - first, 0, length), 0)
 
     def cut(a: np.ndarray) -> np.ndarray:
         within = np.minimum(first[..., None] + np.arange(length), a.shape[1] - 1)  # [segments, lanes, steps]
@@ -115,7 +115,7 @@ def lay_out(cohort: Cohort, plan: Plan, mine: slice = slice(None)) -> Lanes:
         ids=np.asarray(cohort.ids)[who].astype(np.int32),
         batches=jax.tree.map(lambda a: cut(np.asarray(a)), cohort.batches),
         first=first.astype(np.int32),
-        steps=left.astype(np.int32),
+        steps=real_steps.astype(np.int32),
         scale=np.asarray(cohort.scale)[who].astype(np.float32),
         weight=np.asarray(cohort.weight)[who].astype(np.float32),
         ends=busy & (nth == segments[who] - 1),

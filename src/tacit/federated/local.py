@@ -1,12 +1,12 @@
 """One client in a round: it trains the global model on its own text and sends a message (Algorithm 2 of paper 1).
 
-    g ← ∇L(w) + μ (w − w_t)              clipped to a norm where asked
+    g ← ∇L(w) + μ (w − w_t)              clipped to `client.clip`, if set
     z ← β z + g
     w ← w − η z                          for E epochs over batches of B sentences
 
 Then it sends the aggregation rule's message of its update w − w_t. The optimiser's state is fresh for each client and
 round. μ is FedProx's. Everything is a pure function of the global model and the client's batches in the order it visits
-them, so one compiled program can train many clients, and a phone exactly one.
+them, so one compiled program can train many clients, and a phone can train one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Cohort(NamedTuple):
     ids: Any  # [clients] int32: who; random draws depend on it, never on the place in the cohort
     batches: Any  # tree of [clients, steps, …]: every batch, in the order it is visited
     steps: Any  # [clients] int32: how many of the steps are real
-    weight: Any  # [clients] float32: what the client weighs
+    weight: Any  # [clients] float32: the client's weight
     scale: Any  # [clients] float32: factor on its objective (1 but for transformed scheme II)
     present: Any  # [clients] bool: reports back
 
@@ -61,7 +61,7 @@ class Report(NamedTuple):
     steps: Array
     words: Array  # predictions trained on
     clients: Array  # that reported
-    norm: Array  # of the norms of their updates, as they were sent
+    norm: Array  # update norms, with the noise
 
 
 class ClientState(NamedTuple):
@@ -75,7 +75,7 @@ class ClientState(NamedTuple):
 
 
 class LocalTraining(NamedTuple):
-    """Local training as a beginning and a step; the executor decides how steps follow one another."""
+    """Local training as a beginning and a step; the executor runs the loop over steps."""
 
     begin: Callable[[Params], ClientState]  # w_t → …
     step: Callable[..., ClientState]  # (w_t, progress, batch, scale of the objective, η, key) → …
@@ -116,14 +116,17 @@ def local_training(loss: Loss, client: ClientConfig) -> LocalTraining:
 
 
 def client_message(rule: Aggregation, noise: float) -> Callable[..., tuple[ClientMessage, Report]]:
-    """Returns the end of a client's round: the papers' β-noise on its update, then the rule's message."""
+    """Returns the function that ends a client's round: it adds the papers' β-noise to the update and makes the rule's
+    message."""
 
-    def say(params: Params, trained: ClientState, weight: Array, key: Array) -> tuple[ClientMessage, Report]:
+    def message(
+        params: Params, trained: ClientState, weight: Array, key: Array
+    ) -> tuple[ClientMessage, Report]:
         update = trees.subtract(trained.w, params)
-        if noise:  # before any score or norm is computed: the server sees nothing else of the update
+        if noise:  # before any score or norm is computed, so that nothing is sent without noise
             drawn = trees.noise(jax.random.fold_in(key, 2**31 - 1), update)
             update = trees.add(update, trees.scale(noise, drawn))
         report = Report(trained.loss, trained.steps, trained.words, jnp.int32(1), trees.norm(update))
-        return rule.say(params, update, weight, trained.steps), report
+        return rule.client_message(params, update, weight, trained.steps), report
 
-    return say
+    return message

@@ -1,8 +1,8 @@
-"""What a client minimises: the mean loss of a batch.
+"""The client's objective: the mean loss of a batch.
 
 An objective is `loss(params, batch, key)`: a batch is a tree of arrays, the key is for dropout (None: off). It returns
-the mean loss and how many predictions it averages; empty cells of a batch count for nothing. Training on text and on
-images differs only here.
+the mean loss and the number of predictions in it; empty cells of a batch do not count. Training on text and on images
+differs only here.
 """
 
 from __future__ import annotations

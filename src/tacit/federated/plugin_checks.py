@@ -1,7 +1,7 @@
 """Checks that a rule and a server optimiser fit a model, on shapes alone, before anything is written.
 
-A custom rule or optimiser may return something of the wrong shape. Without this check it would fail only after a run
-has begun, or never, where broadcasting stretches a shape that is too small.
+A custom rule or optimiser may return a wrong shape. Without this check it would fail only after the run has begun, or
+never, if broadcasting hides the error.
 """
 
 from __future__ import annotations
@@ -23,31 +23,33 @@ _STEPS = jax.ShapeDtypeStruct((), jnp.int32)
 
 
 def check_rule(name: str, rule: Aggregation, params: Params) -> None:
-    """Takes shapes through a round of the rule: the message, the sum, and a pseudo-gradient like the model."""
+    """Traces the rule on shapes: the message, the sum, and a pseudo-gradient with the shapes of the model."""
     what = f"aggregation.rule = '{name}'"
-    said = _tried(f"{what}: message", rule.say, params, params, _WEIGHT, _STEPS)
-    if not jax.tree.leaves(said):
-        raise TacitError(f"{what}: message returns no numbers; a client's message is arrays, which are added")
-    both = jax.tree.map(lambda x: jax.ShapeDtypeStruct((2, *x.shape), x.dtype), said)
+    message = _tried(f"{what}: message", rule.client_message, params, params, _WEIGHT, _STEPS)
+    if not jax.tree.leaves(message):
+        raise TacitError(
+            f"{what}: message returns no arrays; return a tree of arrays, which are summed over clients"
+        )
+    both = jax.tree.map(lambda x: jax.ShapeDtypeStruct((2, *x.shape), x.dtype), message)
     _same(
         what, "combine", _tried(f"{what}: combine", rule.combine, params, _tried(what, total, both)), params
     )
 
 
 def check_optimiser(name: str, optimiser: optax.GradientTransformation, params: Params) -> None:
-    """Takes shapes through a step: it must be like the model, its state must keep its shape and fit a checkpoint."""
+    """Traces a step on shapes: it must match the model, and its state must keep its shapes and fit a checkpoint."""
     what = f"server.optimiser = '{name}'"
-    kept = _tried(f"{what}: init", optimiser.init, params)
-    for leaf in jax.tree.leaves(kept):
+    state = _tried(f"{what}: init", optimiser.init, params)
+    for leaf in jax.tree.leaves(state):
         if not isinstance(leaf.dtype, np.dtype) or leaf.dtype.kind not in "biuf":
             raise TacitError(
                 f"{what}: its state holds {leaf.dtype}, which a checkpoint cannot; use float32 or integers"
             )
-    made = _tried(f"{what}: update", optimiser.update, params, kept, params)
-    if not isinstance(made, tuple) or len(made) != 2:
-        raise TacitError(f"{what}: update returns {type(made).__name__}, expected (step, state)")
-    _same(what, "update", made[0], params)
-    _same(what, "update's state", made[1], kept)
+    result = _tried(f"{what}: update", optimiser.update, params, state, params)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TacitError(f"{what}: update returns {type(result).__name__}, expected (step, state)")
+    _same(what, "update", result[0], params)
+    _same(what, "update's state", result[1], state)
 
 
 def _tried(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -61,11 +63,11 @@ def _tried(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         raise TacitError(f"{what}: {type(error).__name__}: {first}") from error
 
 
-def _same(what: str, who: str, made: Any, wanted: Any) -> None:
-    """Refuses a tree whose places, or shapes there, are not those of another."""
+def _same(what: str, who: str, returned: Any, expected: Any) -> None:
+    """Refuses a tree whose structure or shapes differ from those expected."""
     a, b = (
         {jax.tree_util.keystr(path): leaf.shape for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-        for tree in (made, wanted)
+        for tree in (returned, expected)
     )
     if a.keys() != b.keys():
         odd = sorted(a.keys() ^ b.keys())[0]

@@ -1,13 +1,13 @@
 """Aggregation rules and server optimisers by name: built-in ones, those of a file, those of a notebook.
 
 All are declared the same way. A part is a factory: a function whose parameters are its settings, which returns an
-`Aggregation` or an optax transformation. The settings stand in the table that names the part:
+`Aggregation` or an optax transformation. The settings are keys of the table that names the part:
 
     def clipped(norm: Annotated[float, Range(0, 60)] = 1.0) -> Aggregation: …
     RULES = {"clipped": clipped}                        # aggregation.rule = "clipped", aggregation.norm = 2.0
 
-- A parameter with a default is a setting. The default gives its type (an integer, a float, a string, true
-  or false); an annotation may narrow it to choices (`Literal["a", "b"]`) or to a range.
+- A parameter with a default is a setting. The default sets its type (float, int, str or bool); an annotation may narrow
+  it to choices (`Literal["a", "b"]`) or to a range.
 - A parameter without a default is a typed key of the same table, such as `lr` of `[server]`.
 - A default of any other type (a function, None) is not a setting; the factory keeps it.
 
@@ -51,12 +51,12 @@ class Kind(NamedTuple, Generic[Made]):
 
     declared: str  # "RULES" or "OPTIMISERS"
     key: str  # the key that names a part, for example "aggregation.rule"
-    made: type[Made]  # what its factory returns
+    returns: type[Made]  # what its factory returns
     built_in: Callable[[], Mapping[str, Factory]]
 
 
 class Part(NamedTuple):
-    """Something that a configuration chooses by name."""
+    """A rule or an optimiser, which a configuration chooses by name."""
 
     key: str
     name: str
@@ -80,7 +80,7 @@ _registered: dict[str, dict[str, Part]] = {table: {} for table in _TABLES}
 
 
 def register_rule(rule: Callable[..., Aggregation] | Aggregation, name: str | None = None) -> str:
-    """Makes a rule known in this process and returns the name for `aggregation.rule`.
+    """Registers a rule in this process and returns the name for `aggregation.rule`.
 
     `rule` is a factory as in RULES, or an `Aggregation`. A rule of the same name is replaced, so a notebook's cell can
     be run again. The name is by default that of the function.
@@ -92,7 +92,7 @@ def register_optimiser(
     optimiser: Callable[..., optax.GradientTransformation] | optax.GradientTransformation,
     name: str | None = None,
 ) -> str:
-    """Makes a server optimiser known in this process and returns the name for `server.optimiser`.
+    """Registers a server optimiser in this process and returns the name for `server.optimiser`.
 
     `optimiser` is a factory as in OPTIMISERS (its parameter `lr` is `server.lr`), or an optax transformation.
     """
@@ -107,7 +107,7 @@ def _register(declared: str, key: str, thing: Any, name: str | None) -> str:
 
 
 def _default_name(thing: Any) -> str:
-    """The function's name; of a tuple of functions that of the function that made the first of them."""
+    """Returns the function's name; for a tuple of functions, the name of the function that made the first."""
     first = thing[0] if isinstance(thing, tuple) and thing and callable(thing[0]) else thing
     qualified = getattr(first, "__name__" if first is thing else "__qualname__", None)
     return (qualified or type(thing).__name__).partition(".")[0].strip("<>")
@@ -119,7 +119,7 @@ def files() -> list[Path]:
 
 
 def code_hashes() -> list[str]:
-    """Returns a hash of every custom file and of every registered part: when one changes, a sweep measures again."""
+    """Returns a hash of every custom file and registered part; a sweep measures again when one changes."""
     read = [short_hash(file.read_bytes()) for file in files() if file.is_file()]
     return read + [part.code for parts in _registered.values() for part in parts.values()]
 
@@ -146,7 +146,7 @@ def known(kind: Kind[Any]) -> dict[str, Part]:
 
 
 def _module(path: Path) -> tuple[bytes, ModuleType]:
-    """Returns a file's content and what it declares; a file that was edited is read again."""
+    """Returns a file's content and what it declares; reloads an edited file."""
     if path.suffix != ".py" or not path.is_file():
         raise TacitError(
             f"TACIT_RULES: {path} does not exist or is no .py file; name files that declare RULES or OPTIMISERS"
@@ -158,7 +158,7 @@ def _module(path: Path) -> tuple[bytes, ModuleType]:
 @cache
 def _read(path: Path, source: bytes) -> ModuleType:
     name = f"tacit_rules_{short_hash(bytes(path.resolve()))}_{short_hash(source)}"
-    module = sys.modules[name] = ModuleType(name)  # dataclasses look it up there
+    module = sys.modules[name] = ModuleType(name)  # dataclasses look modules up there
     module.__file__ = str(path)
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
@@ -195,19 +195,19 @@ def settle(kind: Kind[Any], table: Table) -> Table:
 
 
 def make(kind: Kind[Made], table: Any) -> Made:
-    """Returns what the part that a table names makes of its settings."""
+    """Calls the factory that a table names with its settings, and returns the rule or optimiser."""
     part = _chosen(kind, known(kind), table)
     table = settle(kind, table)
     typed = {p.name: getattr(table, p.name) for p in _parameters(part, table) if p.default is p.empty}
     try:
-        made = part.factory(**typed, **table.settings)
+        result = part.factory(**typed, **table.settings)
     except TacitError:
         raise
     except Exception as error:
         raise TacitError(f"{part}: {type(error).__name__}: {error}") from error
-    if not isinstance(made, kind.made):
-        raise TacitError(f"{part}: returns {type(made).__name__}, expected {kind.made.__name__}")
-    return made
+    if not isinstance(result, kind.returns):
+        raise TacitError(f"{part}: returns {type(result).__name__}, expected {kind.returns.__name__}")
+    return result
 
 
 def _chosen(kind: Kind[Any], parts: Mapping[str, Part], table: Any) -> Part:
@@ -220,7 +220,7 @@ def _chosen(kind: Kind[Any], parts: Mapping[str, Part], table: Any) -> Part:
 
 
 def _hint(name: str, part: Part, parts: Mapping[str, Part], table: Any) -> str:
-    """The end of the line about a setting that a part does not have: who has it, and which it may be."""
+    """Returns the end of the error about an unknown setting: which part has it, and the nearest name."""
     if any(p.name == name for p in _parameters(part, table)):
         return ": its default is not a number, a string, true or false"
     owners = [repr(other.name) for other in parts.values() if name in _declared_or_none(other, table)]
@@ -231,12 +231,12 @@ def _hint(name: str, part: Part, parts: Mapping[str, Part], table: Any) -> str:
 def _declared_or_none(part: Part, table: Any) -> Mapping[str, Setting]:
     try:
         return declared_settings(part, table)
-    except TacitError:  # another part is wrong; this is about one that is right
+    except TacitError:  # a mistake in another part does not matter here
         return {}
 
 
 def typed_keys(table: Any) -> list[str]:
-    """Returns the keys that a table has whichever part it names."""
+    """Returns the keys that a table has for every part."""
     return [f.name for f in dataclasses.fields(table) if f.name not in ("settings", "code")]
 
 
@@ -262,7 +262,7 @@ def _parameters(part: Part, table: Any) -> list[inspect.Parameter]:
     room = part.key.partition(".")[0]
     try:
         signature = inspect.signature(part.factory, eval_str=True)
-    except Exception as error:  # none that can be known, or an annotation that cannot be read
+    except Exception as error:  # no signature, or an annotation that cannot be read
         raise TacitError(f"{part}: its parameters cannot be read: {type(error).__name__}: {error}") from None
     named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     for p in named:
@@ -273,7 +273,7 @@ def _parameters(part: Part, table: Any) -> list[inspect.Parameter]:
             )
         if p.default is not p.empty and p.name in (*keys, "code"):
             raise TacitError(
-                f"{part}: its parameter '{p.name}' has the name of a key of [{room}]; leave out its default to be "
-                "given the key's value, or rename it"
+                f"{part}: its parameter '{p.name}' has the name of a key of [{room}]; remove its default to get the "
+                "key's value, or rename it"
             )
     return named

@@ -2,9 +2,9 @@
 
     choose clients → their batches → local training and the sum of messages → pseudo-gradient → server step
 
-`local` is the client's side (a step, and the message), `aggregation/` says what is sent and how the server combines the
-sum, and here is the server's side. FedAtt, for example, is `local` → `aggregation/attentive` → here. How a cohort is
-trained in one program is the concern of `cohort_sums` and `executors`.
+`local` is the client's side (a step, and the message), `aggregation/` defines the message and how the server combines
+the sum, and this module is the server's side. FedAtt, for example, is `local` → `aggregation/attentive` → this module.
+`cohort_sums` and `executors` train a whole cohort in one program.
 
 A trainer is a pair of functions, `init` and `round`. `round(state, t)` depends on the state and t only, so a run can
 stop after any round and resume.
@@ -60,7 +60,7 @@ class ServerState(NamedTuple):
 def apply(
     optimiser: optax.GradientTransformation, state: ServerState, pseudo_gradient: Params, factor: Array
 ) -> ServerState:
-    """Takes one server step along −g; `factor` is the schedule's, on the rate."""
+    """Takes one server step along −g; `factor` is the schedule's factor on the rate."""
     step, kept = optimiser.update(pseudo_gradient, state.optimiser, state.params)
     params = jax.tree.map(lambda w, s: w + factor * s, state.params, step)
     return ServerState(params, kept)
@@ -75,7 +75,7 @@ def server_step(
         state: ServerState, message: ClientMessage, report: Report, factor: Array
     ) -> tuple[ServerState, Array]:
         moved = apply(optimiser, state, rule.combine(state.params, message), factor)
-        moved = trees.where(report.clients > 0, moved, state)  # nobody reported: nothing changes
+        moved = trees.where(report.clients > 0, moved, state)  # without a report nothing changes
         return moved, trees.finite(moved.params)
 
     return jax.jit(step)
@@ -111,7 +111,7 @@ def federation(
             return state, _facts(None, asked, lr)
         state = sums.place(state)
         message, report = sums.program(state.params, ready.laid, np.float32(lr), round_key(seed, t))
-        del ready  # the devices drop it when they have trained
+        del ready  # frees the devices' memory after training
         state, finite = finish(state, message, report, np.float32(factor))
         if t + 1 < rounds:
             sums.prefetch(t + 1)
@@ -125,7 +125,7 @@ def federation(
 def _rule_and_optimiser(
     algorithm: Algorithm, params: Params
 ) -> tuple[Aggregation, optax.GradientTransformation]:
-    """Returns the rule and the server optimiser of an algorithm, both tried on the shapes of the model."""
+    """Returns the rule and the server optimiser of an algorithm, both checked on the shapes of the model."""
     rule = aggregation(algorithm.aggregation, algorithm.sampling.scheme)
     optimiser = server_optimiser(algorithm.server)
     plugin_checks.check_rule(algorithm.aggregation.rule, rule, params)
@@ -139,7 +139,7 @@ def round_key(seed: int, t: int) -> Array:
 
 
 def _facts(report: Report | None, asked: int, lr: float) -> dict[str, float]:
-    """Returns the round's line of metrics; no report: nobody of those asked reported."""
+    """Returns the round's line of metrics; without a report, no sampled client reported."""
     clients, steps = (int(report.clients), int(report.steps)) if report else (0, 0)
     return {
         "loss": float(report.loss) / max(1, steps) if report else float("nan"),
@@ -162,7 +162,7 @@ def _remedy(algorithm: Algorithm) -> str:
 
 
 def require_finite(t: int, finite: bool, remedy: str) -> None:
-    """Refuses the result of round t if training diverged, and says what may help."""
+    """Raises `Diverged`, with a remedy, if the result of round t is not finite."""
     if not finite:
         kept = "; the last good checkpoint is kept" if t else ""
         raise Diverged(f"round {t + 1}: training gave numbers that are not finite; {remedy}{kept}")

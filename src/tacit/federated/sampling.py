@@ -1,4 +1,4 @@
-"""Who takes part in a round, and what each weighs (paper 5, Table 4).
+"""Samples the clients of a round, and sets their weights (paper 5, Table 4).
 
     uniform         K of N without replacement      weight n_k
     original        the same                        weight p_k = n_k / n, absent clients keep w_t
@@ -6,7 +6,7 @@
     II              K of N without replacement      weight p_k N/K
     transformed-II  the same                        weight 1, local objective N p_k F_k
 
-K = max(C·N, 1), so C = 0 means one client. A client that drops out was chosen and does not report; the weights of
+K = max(C·N, 1), so C = 0 means one client. A client that drops out is sampled and does not report; the weights of
 scheme II count only those that report. The rule `mean` can ignore the weight (`aggregation.uniform`).
 """
 
@@ -32,7 +32,7 @@ class SamplingConfig:
     clients: int = number(0, 0)  # clients a round; 0: use `fraction`
     fraction: float = number(0.1, 0, 1)  # C of the papers; 0 means one client
     scheme: Literal["uniform", "original", "I", "II", "transformed-II"] = "uniform"
-    dropout: float = number(0.0, 0, 0.99)  # share of the chosen that never report
+    dropout: float = number(0.0, 0, 0.99)  # share of sampled clients that never report
 
 
 class Chosen(NamedTuple):
@@ -45,7 +45,7 @@ class Chosen(NamedTuple):
 
 
 def cohort_size(config: SamplingConfig, population: int) -> int:
-    """Returns how many clients a round asks.
+    """Returns the number of clients in a round.
 
     >>> cohort_size(SamplingConfig(fraction=0.0), 100), cohort_size(SamplingConfig(fraction=0.1), 100)
     (1, 10)
@@ -74,7 +74,7 @@ def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int) ->
         "uniform": sizes[ids],
         "original": share,
         "I": times,
-        "II": share * population / max(1, present.sum()),  # K is who reported
+        "II": share * population / max(1, present.sum()),  # K counts those that report
         "transformed-II": np.ones(len(ids)),
     }[config.scheme]
     scale = population * share if config.scheme == "transformed-II" else np.ones(len(ids))

@@ -1,7 +1,7 @@
 """The server optimiser: which step the server takes along the pseudo-gradient (FedOpt, paper 5, section 4.3).
 
 FedAvg is SGD with rate 1 on the mean pseudo-gradient; Gboard adds Nesterov momentum; FedAdam, FedYogi and FedAdagrad
-are optax's adam, yogi and adagrad. Paper 5's Algorithm 3 subtracts the averaged *update*, which climbs; here the
+are optax's adam, yogi and adagrad. Paper 5's Algorithm 3 subtracts the averaged *update*, which ascends; here the
 pseudo-gradient is w_t − w_k, so subtracting descends. Moments start at zero with bias correction, as in that algorithm;
 Reddi et al. start at τ² without correction.
 
@@ -34,10 +34,10 @@ class ServerConfig:
     lr: float = number(1.0, 0)
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)  # rounds in which the rate rises to `lr`
-    code: str = ""  # hash of a custom optimiser's code; a run writes it down
+    code: str = ""  # hash of a custom optimiser's code, written by a run
     settings: Settings = field(
         default_factory=dict, metadata=OPEN
-    )  # the optimiser's own settings, which stand in the table itself
+    )  # the optimiser's own settings, which are keys of the table itself
 
 
 def sgd(lr: float, momentum: Decay = 0.0, nesterov: bool = False) -> optax.GradientTransformation:
@@ -58,7 +58,7 @@ def yogi(
     lr: float, beta1: Decay = 0.9, beta2: SlowDecay = 0.99, tau: Tau = 1e-3
 ) -> optax.GradientTransformation:
     """Returns Yogi; `tau` is added to the root of the second moment."""
-    # optax.yogi starts both moments at 1e-6, as if a pseudo-gradient had been seen; start at zero instead
+    # optax.yogi starts both moments at 1e-6, as after a first pseudo-gradient; start at zero instead
     moments = optax.scale_by_yogi(beta1, beta2, tau, initial_accumulator_value=0.0)
     return optax.chain(moments, optax.scale(-lr))
 

@@ -1,9 +1,8 @@
-"""The slow executor, which judges the fast ones: it trains a cohort one client, one step at a time, in plain loops.
+"""The slow executor: trains a cohort one client, one step at a time, in plain loops.
 
-It does what `local` and `executors` do in the most obvious way and keeps a client's weights in numpy's float64. The
-fast programs are tested against it. Code of its own draws the papers' β-noise, with the same keys. Messages come
-from the rule and are added at the end. Slow on purpose;
-`training.executor = "slow"` runs it.
+The fast executors are tested against it. It does what `local` and `executors` do in the most obvious way, keeps a
+client's weights in numpy's float64, and draws the papers' β-noise with separate code from the same keys. Messages come
+from the rule and are added at the end. `training.executor = "slow"` runs it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tacit.models.base import Params
 
 
 def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: float) -> CohortTraining:
-    """Returns the function that `executors.cohort_training` returns, written as plain loops."""
+    """Returns the same function as `executors.cohort_training`, written as plain loops."""
     gradient = jax.value_and_grad(loss, has_aux=True)
 
     def one_client(
@@ -50,7 +49,7 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
         return delta, losses, words
 
     def train(params: Params, cohort: Cohort, lr: Array, key: Array) -> tuple[ClientMessage, Report]:
-        said = []
+        messages = []
         for c in range(len(cohort.ids)):
             if not cohort.present[c]:
                 continue
@@ -64,17 +63,17 @@ def slow_training(loss: Loss, client: ClientConfig, rule: Aggregation, noise: fl
                 delta = _with_noise(delta, noise, client_key)
             norm = jnp.float32(np.sqrt(sum(np.sum(_float64(a) ** 2) for a in jax.tree.leaves(delta))))
             report = Report(jnp.float32(losses), jnp.int32(steps), jnp.int32(words), jnp.int32(1), norm)
-            message = rule.say(params, delta, jnp.float32(cohort.weight[c]), report.steps)
-            said.append((message, report))
-        if not said:
-            raise ValueError("nobody of the cohort reported")
-        return total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *said))
+            message = rule.client_message(params, delta, jnp.float32(cohort.weight[c]), report.steps)
+            messages.append((message, report))
+        if not messages:
+            raise ValueError("no client of the cohort reported")
+        return total(jax.tree.map(lambda *leaves: jnp.stack(leaves), *messages))
 
     return train
 
 
 def _with_noise(delta: Params, noise: float, client_key: Array) -> Params:
-    """The update and β times a standard normal draw: each array has a key of its own, split from the client's last.
+    """Returns the update plus β times a standard normal draw; each array has its own key, split from the client's last.
 
     A step i draws with `fold_in(key, i)`; 2³¹ − 1 is the last such number, which no step reaches.
     """

@@ -1,4 +1,4 @@
-"""Cohorts of text: who takes part in a round, and their sentences as batches of rows (`federated.batching`).
+"""Builds cohorts of text: the clients of a round, with their sentences as batches of rows (`federated.batching`).
 
 A batch is [rows, time]: several short sentences share a row. With a `Grid` all batches of a run have the same rows;
 without one, a batch has `client.batch` sentences and as many rows as they need.
@@ -20,7 +20,7 @@ from tacit.federated.sampling import choose, chosen_cohort, cohort_size
 from tacit.models.base import Params
 from tacit.text.packed import ClientText, Packed, Rows, batch_rows, bucket
 
-_MEASURED = 64  # clients whose sentences are measured to set the rows of a batch
+_MEASURED = 64  # clients whose sentences set the rows of a batch
 
 
 def text_federation(
@@ -48,7 +48,9 @@ def text_cohort(
 ) -> Cohort:
     """Returns the clients of round t with their batches, on the host."""
     most = algorithm.client.max_examples
-    held = np.minimum(clients.sizes, most) if most else clients.sizes  # n_k: what a client trains on
+    held = (
+        np.minimum(clients.sizes, most) if most else clients.sizes
+    )  # n_k: sentences that a client trains on
     chosen = choose(algorithm.sampling, held, seed, t)
     text = clients.gather(chosen.ids)
     sentences, steps = sentence_work(text, chosen.ids, algorithm.client, seed, t, shape)
@@ -62,7 +64,7 @@ def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:
     measured = clients.gather(np.arange(min(len(clients), _MEASURED)))
     batch = client.batch
     if isinstance(clients, Packed):
-        # more than the largest client has would only be empty rows; its words may be long
+        # more rows than the largest client fills would stay empty; its words may be long
         batch = min(batch, 2 * int(clients.sizes.max(initial=1)))
     return grid(measured.lengths, batch, clients.longest)
 
@@ -81,7 +83,7 @@ def sentence_work(
 def sentence_rows(text: Packed, sentences: np.ndarray, shape: Grid | None) -> Rows:
     """Returns sentences [clients, steps, width] as rows [clients, steps, rows, time], with empty steps at the end.
 
-    The number of steps is rounded up to one of few, so that compiled programs are used again.
+    The number of steps is rounded up to a few sizes, so that compiled programs are reused.
     """
     clients, steps, width = sentences.shape
     padded = np.full((clients, bucket(steps), width), -1, np.int64)

@@ -1,4 +1,4 @@
-"""Messages in batches, for models that are asked for the log-probabilities at every place of many messages."""
+"""Batches messages, for models that give log-probabilities at every position of many messages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tacit.text.vocabulary import BOS, SPECIALS, Vocabulary
 
 Words = Sequence[str]
 
-_CELLS = 2048  # places that are scored together
+_CELLS = 2048  # positions that are scored together
 
 
 def chunks(messages: Sequence[Words]) -> Iterator[Sequence[Words]]:
     """Yields neighbouring messages that are scored together.
 
-    >>> [len(some) for some in chunks([["a"] * 1500, ["b"] * 1000, ["c"]])]
+    >>> [len(chunk) for chunk in chunks([["a"] * 1500, ["b"] * 1000, ["c"]])]
     [1, 2]
     """
     begin, longest = 0, 0
@@ -34,14 +34,14 @@ def chunks(messages: Sequence[Words]) -> Iterator[Sequence[Words]]:
 def along_rows(
     vocabulary: Vocabulary, read: Callable[[NDArray[np.int32]], NDArray[np.floating]]
 ) -> Callable[[Sequence[Words]], Iterator[MessageLogProbs]]:
-    """Makes a network's `Bulk.along` from a function that reads rows [messages, time] to log p [messages, time, V]."""
+    """Returns a network's `Bulk.along`, from a function of rows [messages, time] to log p [messages, time, V]."""
 
     def along(messages: Sequence[Words]) -> Iterator[MessageLogProbs]:
-        for some in chunks(messages):
-            rows = _rows(vocabulary, some)
+        for chunk in chunks(messages):
+            rows = _rows(vocabulary, chunk)
             log_p = read(rows[:, :-1])
             log_p[:, :, : len(SPECIALS)] = -np.inf
-            for row, values, message in zip(rows, log_p, some, strict=False):  # `read` may pad messages
+            for row, values, message in zip(rows, log_p, chunk, strict=False):  # `read` may pad messages
                 n = len(message)
                 yield MessageLogProbs(row[1 : n + 1].astype(np.int64), values[:n])
 

@@ -1,6 +1,6 @@
 """Word sources of models that give the log-probabilities of all their words at once.
 
-An automaton, a network and a person's network are asked through one function, from the words of a message to the
+An automaton, a network and a person's network each give one function, from the words of a message to the
 log-probabilities of every word; `DenseSource` finds the likeliest among them.
 """
 
@@ -20,7 +20,7 @@ from tacit.base.arrays import Floats, Ints
 from tacit.lm.protocol import ask_for
 from tacit.text.vocabulary import SPECIALS, UNK, Vocabulary
 
-Forward = Callable[[list[str]], Floats]  # the words of a message to log p [columns]
+Forward = Callable[[list[str]], Floats]  # words of a message → log p [columns]
 
 
 class DenseState(NamedTuple):
@@ -35,7 +35,7 @@ class DenseSource:
     """A `WordSource` over a function that gives the log-probabilities of all words."""
 
     words: tuple[str, ...]  # the specials, then by UTF-8 bytes
-    columns: Ints  # [words] the column of each word in what `forward` gives
+    columns: Ints  # [words] the column of each word in the result of `forward`
     forward: Forward
     shown: NDArray[np.bool_]  # [words]
 
@@ -100,7 +100,7 @@ def dense(words: Sequence[str], forward: Forward, columns: Sequence[int] | None 
 
 
 def likeliest(log_p: NDArray[np.floating], k: int) -> list[tuple[int, float]]:
-    """Returns the k greatest of some log-probabilities with their places; of equals the first.
+    """Returns the k greatest log-probabilities with their places; of equals the first.
 
     >>> likeliest(np.array([-3, -1, -2], np.float32), k=2)
     [(1, -1.0), (2, -2.0)]
@@ -122,10 +122,10 @@ def prefix_range(words: list[bytes], prefix: str) -> tuple[int, int]:
     (4, 6)
     """
     key = encodable(prefix).encode()
-    first, last = bisect_left(words, key), bisect_left(words, key + b"\xff")  # 255 is no byte of UTF-8
+    first, last = bisect_left(words, key), bisect_left(words, key + b"\xff")  # 255 never occurs in UTF-8
     return first + len(SPECIALS), last + len(SPECIALS)
 
 
 def encodable(text: str) -> str:
-    """Returns text that UTF-8 can encode: half a surrogate pair, which a page may send, becomes a question mark."""
+    """Returns text that UTF-8 can encode: a lone surrogate, which a page may send, becomes a question mark."""
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Scores a run or a model file on text: what `tacit evaluate` does."""
+"""Scores a run or a model file on text (`tacit evaluate`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from tacit.text.typists import TypistsConfig
 def evaluate(
     path: Path, corpus: str | None = None, data: Path | None = None, progress: Progress = no_progress
 ) -> dict[str, Any]:
-    """Metrics of a run's best model on its own held-out part, or on all of another corpus; of a file on a corpus.
+    """Returns the figures of a run's best model on its held-out part or on another corpus, or of a file on a corpus.
 
-    Held-out people (or the corpus's own test split) are scored; `seen` adds later text of people trained on.
+    The held-out part is the held-out people, or the corpus's own test split; `seen` adds later text of people in
+    training.
     """
     if kind_of(path) != "run":
         return _evaluate_file(path, corpus, data, progress)
@@ -29,7 +30,7 @@ def evaluate(
 
 
 def _evaluate_file(path: Path, corpus: str | None, data: Path | None, progress: Progress) -> dict[str, Any]:
-    """Scores a model file; a model without capitals reads text without capitals."""
+    """Scores a model file; for a model without capitals the text is lower-cased."""
     if corpus is None:
         raise TacitError(f"{path} is a file, which has no held-out text of its own; give --corpus")
     model = open_model(path)

@@ -1,4 +1,4 @@
-"""What `tacit export` does: the network of a run as an 8-bit file, and what that costs, measured."""
+"""Exports the network of a run as an 8-bit file and measures the loss (`tacit export`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TIMED = 300  # words
 def export_network(
     path: Path, out: Path, people: int = 20, data: Path | None = None, progress: Progress = no_progress
 ) -> dict[str, Any]:
-    """Write the file, and measure both networks on some held-out people (0: do not)."""
+    """Writes the file, and measures both networks on `people` held-out people (0: on none)."""
     run = runs.load(path)
     if run.spelling is not None:
         raise TacitError(
@@ -57,23 +57,23 @@ def export_network(
         max_words=config.text.max_words,
     )
     stored = reader.open(out)
-    found: dict[str, Any] = {
+    summary_figures: dict[str, Any] = {
         "file": str(out),
         "bytes": stored.size,
         "parameters": count_parameters(run.params),
         "latency_ms": latency(stored),
     }
     if typed is not None:
-        found["models"] = {}
+        summary_figures["models"] = {}
         for name, model in (("network", run_model(run)), ("8 bits", network8_model(stored))):
             encode = model.bulk.encoder.encode
-            text = pack([[encode(m) for m in said] for said in typed.messages], typed.names)
-            found["models"][name] = summary(model.score(text), text)
-    return found
+            text = pack([[encode(m) for m in person] for person in typed.messages], typed.names)
+            summary_figures["models"][name] = summary(model.score(text), text)
+    return summary_figures
 
 
 def latency(stored: reader.Network8, words: int = _TIMED) -> dict[str, float]:
-    """Milliseconds for one word further and its three suggestions, at the pace of somebody who types on."""
+    """Returns the milliseconds that a further word and its three suggestions take, as percentiles."""
     ids = np.random.default_rng(0).integers(len(SPECIALS), len(stored.words), words + 1)
     state = forward.step(stored, None, np.array([BOS]))
     times = []
@@ -82,4 +82,4 @@ def latency(stored: reader.Network8, words: int = _TIMED) -> dict[str, float]:
         state = forward.step(stored, state, np.array([i]))
         likeliest(forward.log_probs(stored, state)[0, len(SPECIALS) :], 3)
         times.append(1e3 * (time.perf_counter() - began))
-    return {f"p{q}": float(np.percentile(times[1:], q)) for q in (50, 95, 99)}  # the first maps the file
+    return {f"p{q}": float(np.percentile(times[1:], q)) for q in (50, 95, 99)}  # the first call maps the file

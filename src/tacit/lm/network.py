@@ -1,6 +1,6 @@
-"""The network of a run as a model that can be asked: the run's own, or that of a person whom it was tuned for.
+"""The network of a run as a `Model`: the run's own, or one fine-tuned for a person.
 
-The whole context is read for each question, padded to one of a few lengths so that few programs are compiled. A
+Each call reads the whole context, padded to one of a few lengths so that few programs are compiled. A
 network over word-pieces suggests words of one piece, as everywhere in Tacit.
 """
 
@@ -23,17 +23,19 @@ from tacit.text.packed import Packed, bucket
 from tacit.text.pieces import MARKER
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK
 
-_RECENT = 30  # words that are read where the run has no limit
+_RECENT = 30  # words that are read if the run has no limit
 
 
 def run_model(run: runs.Run, user: str | None = None) -> Model:
-    """Makes a run's network into a model; with `user`, that person's network, which `tacit personalize` left there."""
+    """Returns a run's network as a model; with `user`, that person's network, stored by `tacit personalize`."""
     personal = Personal(run.params) if user is None else personal_models.load(run, user)
     read = jax.jit(personal_models.reading(run, personal))
 
     def score(text: Packed) -> Scores:
         if user is not None:
-            raise TacitError("a person's network is evaluated on that person's text: `tacit personalize`")
+            raise TacitError(
+                "a person's network is scored on that person's text only; use `tacit personalize`"
+            )
         return run.score(text)
 
     def read_rows(rows: NDArray[np.int32]) -> NDArray[np.floating]:
@@ -51,7 +53,7 @@ def run_model(run: runs.Run, user: str | None = None) -> Model:
 
 
 def network_source(run: runs.Run, personal: Personal | None = None) -> DenseSource:
-    """Makes the word source of a run's network, or of a person's."""
+    """Returns the word source of a run's network, or of a person's."""
     read = personal_models.reading(run, personal or Personal(run.params))
     recent = run.config.text.max_words or _RECENT
     last_scores = jax.jit(lambda ids, place: read(ids)[0, place])

@@ -1,6 +1,6 @@
-"""Opens any trained model: the one place that knows the kinds of files.
+"""Opens any trained model: the only module that distinguishes kinds of files.
 
-    a run directory            its network; with `user`, a person's network that `tacit personalize` left there
+    a run directory            its network; with `user`, a person's network, stored by `tacit personalize`
     "TacitNG" in the first 8 bytes   a compact n-gram file, from `tacit distill`
     "TacitNN" in the first 8 bytes   an 8-bit network, from `tacit export`
     anything else              an ARPA file, from any n-gram tool
@@ -29,7 +29,7 @@ Kind = Literal["run", "compact", "network8", "arpa"]
 def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
     """Opens a run directory, a compact or ARPA n-gram file, or an 8-bit network.
 
-    With `user`, opens the model of that person, which `tacit personalize` left in the run directory.
+    With `user`, opens that person's model, which `tacit personalize` stored in the run directory.
 
     Example:
         model = tacit.open("runs/mine")
@@ -52,7 +52,7 @@ def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
 
 
 def kind_of(path: Path) -> Kind:
-    """Tells what a path holds; a missing one is known by its name.
+    """Returns the kind of model at a path; a missing path is judged by its name.
 
     >>> kind_of(Path("no/such/run"))
     'run'

@@ -1,8 +1,8 @@
-"""A trained model that can be asked: the one protocol that every kind of model implements.
+"""The protocol of trained models, which every kind of model implements.
 
-`WordSource` answers word by word, as a keyboard asks. `Model` is what `tacit.open` returns: a word source, and the
-same model's answers about whole texts, which evaluations ask for. Compact and ARPA n-gram files, 8-bit networks, the
-network of a run and a person's own network are all made into a `Model`; nothing above this room needs to know which.
+`WordSource` works word by word, as a keyboard needs it. `Model` is what `tacit.open` returns: a word source, and scores
+of whole texts for evaluation. Compact and ARPA n-gram files, 8-bit networks, the network of a run and a person's own
+network all become a `Model`; higher layers do not distinguish them.
 
 Ids are those of the compact file, whatever the model: 0 to 2 are `<s>`, `</s>` and `<unk>`, and the words follow in
 the order of their UTF-8 bytes, so that the words with a prefix are a range of ids.
@@ -39,11 +39,11 @@ class Suggestion(NamedTuple):
 
 
 class WordSource(Protocol):
-    """A model asked word by word. A state is whatever the model remembers of a context."""
+    """A model used word by word. A state is what the model keeps of a context."""
 
     @property
     def cased(self) -> bool:
-        """Whether the model knows capitals."""
+        """Whether the model has capitals."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class WordSource(Protocol):
         ...
 
     def id(self, word: str) -> int:
-        """Returns the id of a word, that of `<unk>` if the model does not know it."""
+        """Returns the id of a word; that of `<unk>` if it is not in the vocabulary."""
         ...
 
     def starting(self, prefix: str) -> tuple[int, int]:
@@ -64,7 +64,7 @@ class WordSource(Protocol):
         ...
 
     def state(self, context: Sequence[str]) -> Any:
-        """Returns the state after the first words of a message; a word it does not know is read in lower case."""
+        """Returns the state after the first words of a message; an unknown word is read in lower case."""
         ...
 
     def step(self, state: Any, i: int) -> Any:
@@ -92,11 +92,11 @@ class MessageLogProbs(NamedTuple):
     """A model's log-probabilities along one message of n words, with the ids of its encoder."""
 
     ids: Ints  # [n] the words' ids, `<unk>`'s for unknown ones
-    log_p: NDArray[np.floating]  # [n, V] of every word at the place of each; −inf for what is never suggested
+    log_p: NDArray[np.floating]  # [n, V] log p of every word at each position; −inf for words never suggested
 
 
 class Bulk(NamedTuple):
-    """A model asked about whole texts."""
+    """A model's functions for whole texts."""
 
     encoder: Vocabulary | Spelling  # makes text into the ids that `score` and `along` read
     score: Callable[[Packed], Scores]
@@ -105,7 +105,7 @@ class Bulk(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """A trained model that can be asked."""
+    """A trained model."""
 
     source: WordSource
     bulk: Bulk
@@ -115,12 +115,12 @@ class Model:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that the model knows, in the order of their UTF-8 bytes."""
+        """The vocabulary, in the order of its UTF-8 bytes."""
         return self.source.words[len(SPECIALS) :]
 
     @property
     def cased(self) -> bool:
-        """Whether the model knows capitals."""
+        """Whether the model has capitals."""
         return self.source.cased
 
     def suggest(self, text: Context, k: int = 3, prefix: str = "") -> list[Suggestion]:
@@ -176,10 +176,10 @@ def tokens_of(context: Context) -> Sequence[str]:
         return context
     if len(context) <= _LONGEST_TEXT:
         return tokenize(context)
-    return [SPECIALS[UNK], *tokenize(context[-_LONGEST_TEXT:])[1:]]  # a message does not start here
+    return [SPECIALS[UNK], *tokenize(context[-_LONGEST_TEXT:])[1:]]  # the message starts earlier
 
 
 def ask_for(k: int) -> None:
-    """Refuses to look for fewer than one word."""
+    """Refuses k below 1."""
     if k < 1:
         raise TacitError(f"k is {k}; ask for at least 1 word")

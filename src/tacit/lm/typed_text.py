@@ -1,4 +1,4 @@
-"""Chooses the text on which people type in a measurement: a corpus, or the held-out people of a run."""
+"""Chooses the text that is typed in a measurement: a corpus, or that of a run's held-out people."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def typed_text(
 ) -> TypedText:
     """Returns the text for a model at `path`: all of `corpus`, or the held-out people of a run.
 
-    The run is `held_out`, or the model's own where the path is a run directory.
+    The run is `held_out`, or `path` itself if it is a run directory.
     """
     if corpus is not None and held_out is not None:
-        raise TacitError("--corpus and --held-out both say whose text is typed; give one of them")
+        raise TacitError("--corpus and --held-out both choose the text; give one of them")
     run = held_out or (path if path.is_dir() else None)
     if run is None:
         if corpus is None:

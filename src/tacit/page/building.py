@@ -1,6 +1,6 @@
-"""Builds the models that the keyboard page can switch between, each as a compact file; `page.models` says which.
+"""Builds the models that the keyboard page can switch between, each as a compact file; `page.models` lists them.
 
-Each function takes a run directory and, last, the file to write; it returns False where such a model cannot be made.
+Each function takes a run directory and, last, the file to write; it returns False if the model cannot be built.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tacit.text.packed import Packed
 from tacit.text.vocabulary import UNK, Vocabulary
 
 SENTENCES = 5000  # drawn from a personal network; four times as many from the run's own
-_MANY = 100_000  # n-grams of a model that is made here for want of one
+_MANY = 100_000  # n-grams of the model that replaces a missing one
 _SOURCE = "tacit serve"
 
 
@@ -71,7 +71,7 @@ def supplemental(path: Path, stored: Compact, corpus: str | None, data: Path | N
 
 
 def collected(path: Path, stored: Compact, data: Path | None, file: Path) -> bool:
-    """Builds Kneser-Ney of the clients' text in one place, of the same order and size."""
+    """Builds Kneser-Ney of the clients' pooled text, of the same order and size."""
     run = runs.load(path)
     words = words_of(run)
     clients = run.prepare(data, words=words).clients
@@ -87,7 +87,7 @@ def personal(path: Path, user: str, stored: Compact, file: Path) -> bool:
     if run.spelling or stored.facts.get("cased"):
         return False
     tuned = models.load(run, user)
-    if tuned.mix != ALONE:  # what the gate accepted is more than the tuned network
+    if tuned.mix != ALONE:  # the gate accepted a mixture, not the tuned network alone
         return False
     words, model = stored.to_automaton()
     source, recast = network(run.model, tuned.params), _in_words_of(words, run)
@@ -98,7 +98,7 @@ def personal(path: Path, user: str, stored: Compact, file: Path) -> bool:
 
 def _write_counted(file: Path, words: Vocabulary, text: Packed, like: Compact, name: str) -> None:
     """Writes a Kneser-Ney model of the order and size of another."""
-    size = max(sum(like.facts["ngrams"]), len(words)) - 1  # `<s>` is a word of the file but no n-gram
+    size = max(sum(like.facts["ngrams"]), len(words)) - 1  # `<s>` is a word of the file but not an n-gram
     sentences = Sentences(text.tokens.astype(np.int64), text.offsets)
     model = from_corpus(sentences, len(words), like.order, size)
     writer.write(file, words, model, name=name, source=_SOURCE)
@@ -111,5 +111,5 @@ def _in_words_of(words: Vocabulary, run: runs.Run) -> Recast:
         len(words),
         lambda text: places[text.tokens],
         lambda text, positions, p: jnp.zeros((p.shape[0], len(words))).at[:, places].set(p),
-        lambda text: np.zeros(len(text.tokens), np.int64),  # a word goes to the same place wherever it stands
+        lambda text: np.zeros(len(text.tokens), np.int64),  # a word has the same id at every position
     )

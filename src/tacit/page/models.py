@@ -1,14 +1,14 @@
-"""The models that the keyboard page can switch between: what a run directory has, and what can be made from it.
+"""The models that the keyboard page can switch between: those a run directory has, and those built from it.
 
-    federated    after training: the n-gram model that `tacit distill` made of the run's network (RUN/ngram)
+    federated    after training: the n-gram model that `tacit distill` made from the run's network (RUN/ngram)
     untrained    before training: the network as it was before its first round, from single words alone
     supplement   Kneser-Ney of the supplemental corpus, of the same order and size: other people's text, no training
-    collected    Kneser-Ney of the clients' own text in one place, which in the world nobody could make
+    collected    Kneser-Ney of the clients' pooled text: a baseline that nobody could build in a real federation
     personal     the network tuned on one person's text (RUN/personal), on the federated model's n-grams
 
-A missing model is made once and kept under RUN/keyboard with the sha256 of its sources; when they change it is made
-again. What cannot be made (no supplement, text that is nowhere in one place) is left out. Where other people can load
-models, `collected` and `personal`, which hold what people wrote, are left out, too.
+A missing model is built once and kept under RUN/keyboard with the sha256 of its sources; when they change it is built
+again. A model that cannot be built (no supplement, text that is nowhere in one place) is left out. If other people can
+load the models, `collected` and `personal`, which hold what people wrote, are left out, too.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ class PageModel(NamedTuple):
 
 
 class PageModels(NamedTuple):
-    """The models that can be shown, and what is wrong with others."""
+    """The models that can be shown, and the problems with others."""
 
     models: list[PageModel]
     problems: list[str]
 
 
 class Recipe(NamedTuple):
-    """A model that can be made."""
+    """How to build a model."""
 
     id: str
     title: str
     about: str
-    make: Callable[[Path], bool]  # writes a compact file; False where it cannot be made
-    sources: tuple[Path, ...] = ()  # files that it is made from, beside the run's network and its n-grams
+    make: Callable[[Path], bool]  # writes a compact file; False if it cannot be built
+    sources: tuple[Path, ...] = ()  # files that it is built from, beside the run's network and its n-grams
     setting: str = ""  # what else it depends on
     private: bool = False  # whether it holds what people wrote
 
@@ -69,7 +69,7 @@ def check_path(path: Path) -> None:
     elif kind == "compact":
         reader.open(path)  # refuses a damaged file
     else:
-        what = "an 8-bit network" if kind == "network8" else "no compact n-gram file"
+        what = "an 8-bit network" if kind == "network8" else "not a compact n-gram file"
         raise TacitError(
             f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
         )
@@ -93,16 +93,16 @@ def page_models(
     small, distilled, problems = _federated(path, data, progress)
     stored, figures = reader.open(small), _figures(distilled)
     mode = runs.read_config(path).training.mode
-    about = f"{mode}, {_rounds(path)}, made into n-grams{figures.get('compact file', '')}"
+    about = f"{mode}, {_rounds(path)}, distilled into n-grams{figures.get('compact file', '')}"
     models = [PageModel("federated", "After training", about, small.read_bytes())]
     recipes = [r for r in _recipes(path, stored, data, figures) if not (public and r.private)]
     for i, recipe in enumerate(recipes):
-        progress(f"making a model for the page: {recipe.title}", i / len(recipes))
+        progress(f"building a model for the page: {recipe.title}", i / len(recipes))
         try:
             key = _digest(network, small, *recipe.sources, setting=recipe.setting)
             file = _kept(path / "keyboard", recipe.id, key, recipe.make)
         except TacitError as error:
-            problems.append(f"The model “{recipe.title}” could not be made: {error}.")
+            problems.append(f"The model “{recipe.title}” could not be built: {error}.")
             continue
         if file.is_file():
             models.append(PageModel(recipe.id, recipe.title, recipe.about, file.read_bytes()))
@@ -113,16 +113,16 @@ def page_models(
 def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path, dict[str, Any], list[str]]:
     """Returns the file of the federated model, what `tacit distill` measured of it, and problems.
 
-    A model that is missing, damaged, or of an earlier network is replaced by a small one that is made here.
+    A model that is missing, damaged, or of an earlier network is replaced by a small one that is built here.
     """
     from tacit import runs
     from tacit.page import building
 
     file, distilled, problems = path / "ngram" / "model.tacit", _distilled(path), list[str]()
     if file.is_file() and distilled.get("base", runs.digest(path)) != runs.digest(path):
-        problems.append("ngram/model.tacit was made of an earlier network: `tacit distill` makes it again.")
+        problems.append("ngram/model.tacit is of an earlier network; run `tacit distill` again.")
     elif file.is_file() and (wrong := _wrong(file)):
-        problems.append(f"{wrong}. A small model was made in its place.")
+        problems.append(f"{wrong}. A small model was built in its place.")
     if file.is_file() and not problems:
         return file, distilled, problems
     key, make = _digest(path / runs.BEST), partial(building.federated, path, data, progress)
@@ -146,7 +146,7 @@ def _distilled(path: Path) -> dict[str, Any]:
 
 
 def _figures(distilled: dict[str, Any]) -> dict[str, str]:
-    """Returns what `tacit distill` measured of each model on held-out people, in a few words."""
+    """Returns the top-3 recall of each model on held-out people, as `tacit distill` measured it, in words."""
     try:
         return {
             name: f"; top-3 recall {figures['top3']:.1%}" for name, figures in distilled["models"].items()
@@ -166,10 +166,10 @@ def _digest(*files: Path, setting: str = "") -> str:
 
 
 def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Path:
-    """Returns the file of a model, made anew if it is missing or out of date; a missing path if it cannot be made."""
-    file, made = folder / f"{name}.tacit", folder / "made.json"
+    """Returns the file of a model, built again if missing or out of date; a missing path if it cannot be built."""
+    file, log = folder / f"{name}.tacit", folder / "made.json"
     try:
-        known = json.loads(made.read_text("utf-8"))
+        known = json.loads(log.read_text("utf-8"))
     except (OSError, ValueError):
         known = {}
     if isinstance(known, dict) and known.get(name) == key and not _wrong(file):
@@ -177,12 +177,13 @@ def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Pa
     if isinstance(known, dict) and known.get(name) == f"not {key}":
         return folder / "none"
     folder.mkdir(parents=True, exist_ok=True)
-    there = make(file)
+    is_built = make(file)
     write_atomic(
-        made,
-        to_json({**(known if isinstance(known, dict) else {}), name: key if there else f"not {key}"}) + "\n",
+        log,
+        to_json({**(known if isinstance(known, dict) else {}), name: key if is_built else f"not {key}"})
+        + "\n",
     )
-    return file if there else folder / "none"
+    return file if is_built else folder / "none"
 
 
 def _wrong(file: Path) -> str:
@@ -195,7 +196,7 @@ def _wrong(file: Path) -> str:
 
 
 def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dict[str, str]) -> list[Recipe]:
-    """Returns what can be shown beside the federated model."""
+    """Returns the models that can be built beside the federated one."""
     from tacit.page import building
 
     corpus = _distilled(path).get("supplement_corpus")
@@ -219,7 +220,7 @@ def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dic
             Recipe(
                 "collected",
                 "Kneser-Ney, collected text",
-                "the clients' own text in one place, a yardstick"
+                "n-grams of the clients' pooled text, a baseline"
                 + figures.get("Kneser-Ney, collected text", ""),
                 partial(building.collected, path, stored, data),
                 private=True,

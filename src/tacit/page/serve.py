@@ -1,4 +1,4 @@
-"""Serves the keyboard page with the models of a run: what `tacit serve` does."""
+"""Serves the keyboard page with the models of a run (`tacit serve`)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def serve(
 ) -> None:
     """Serves the models of a run directory, or a compact file, until Ctrl-C.
 
-    A path without models and a port in use are refused at once. Models that are missing are made next, then `opened`
-    hears the address and how many models there are. `block` is a file of words that are never suggested.
+    A path without models and a port in use are refused at once. Missing models are built next; then `opened` is called
+    with the address and the number of models. `block` is a file of words that are never suggested.
     """
     words = blocked.read(block) if block else frozenset[str]()
     check_path(path)

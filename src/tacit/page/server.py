@@ -1,12 +1,12 @@
-"""The small web server of the keyboard page.
+"""The web server of the keyboard page.
 
 It reads everything before it listens: the page (`static/`), the models, and a list of them. It answers requests from
-that table alone and never looks up a path on disk, so there is no directory to climb out of. By default it listens on
+that table alone and never looks up a path on disk, so path traversal is impossible. By default it listens on
 this machine only and answers only to this machine's names, so that no web page can reach it by another name (DNS
 rebinding).
 
-The policy that it sends lets the page load from here and from nowhere else. When the page has all it needs it adds a
-stricter policy that forbids every request (static/load.js); docs/page.md says what that proves.
+The policy that it sends lets the page load from this server and from nowhere else. When the page has loaded, it adds a
+stricter policy that forbids every request (static/load.js); docs/page.md explains the guarantees.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/j
 
 
 class Answer(NamedTuple):
-    """What the server sends for a path."""
+    """The response to a path."""
 
     kind: str
     body: bytes
@@ -76,7 +76,7 @@ def page_files() -> dict[str, Answer]:
 
 
 def site(models: Sequence[PageModel], blocked: Iterable[str] = (), problems: Sequence[str] = ()) -> Site:
-    """Returns all that is served, by the path of the request."""
+    """Returns all responses, by the path of the request."""
     files = page_files()
     listed = []
     for i, model in enumerate(models):
@@ -119,7 +119,7 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
     if not 0 <= port <= 65535:
         raise TacitError(f"--port {port}: a port is a number from 0 (any free port) to 65535")
     if not host.strip():
-        raise TacitError("--host is empty, which would let everybody in; leave it out, or give an address")
+        raise TacitError("--host is empty, which would listen on every address; leave it out, or give one")
     kind = Server6 if ":" in host else Server
     try:
         return kind((host, port), _handler(files, loopback(host)))
@@ -127,7 +127,7 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
         if error.errno == errno.EADDRINUSE:
             reason, hint = f"port {port} is in use", "choose another with --port, or --port 0 for any"
         elif error.errno == errno.EACCES:
-            reason, hint = f"port {port} may not be used", "choose one above 1023"
+            reason, hint = f"port {port} is not permitted", "choose one above 1023"
         else:
             reason, hint = f"--host {host}: {error.strerror or error}", "give an address of this machine"
         raise TacitError(f"cannot serve: {reason}; {hint}") from None
@@ -144,7 +144,7 @@ def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         server_version, sys_version = "tacit", ""
-        timeout = 30  # seconds that a connection may be silent
+        timeout = 30  # seconds that a connection may be idle
 
         def do_GET(self) -> None:
             self._answer(body=True)

@@ -1,1 +1,1 @@
-"""Does fine-tuning help each typist? Paper 3's evaluation by sums, and a gate that refuses harm."""
+"""Personalisation: fine-tuning for each person, paper 3's evaluation by sums, and a gate that rejects harm."""

@@ -1,7 +1,7 @@
 """Cross-fitting: each half of the people chooses strategy and margin for the other half.
 
-Nobody's figures then depend on a choice that their own text had a part in. Where a half has too few people, everybody
-chooses for everybody.
+So a person's text has no part in the choice under which that person is reported. If a half has too few people,
+everybody chooses for everybody.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The gate: a personal model is used only if it helps on text that it was not tuned on.
 
 A model is tuned on the first 64 % of a person's text, evaluated on the next 16 %, and accepted only if accuracy there
-is better by a margin. The effect is measured on the last 20 %, which neither tuning nor gate saw. Paper 3 (section 2)
-asks for such a gate and leaves it open.
+is better by a margin. The effect is measured on the last 20 %, which neither tuning nor the gate uses. Paper 3 (section
+2) proposes such a gate and does not specify it.
 
 People must not choose the strategy and margin that are reported for them, so each half chooses for the other. A device
-sends one report of whole numbers: which margins it passed, and how the last part came out. From the total of one half
-the server reads the outcome at every margin at once. Figures are over both halves.
+sends one report of whole numbers: which margins it passed, and the change on the last part. From the sum of one half's
+reports the server computes the effect of every margin. Figures are over both halves.
 
 "Significantly worse" is McNemar's exact test, one-sided, 5 %: of n words on which the two models differ, b were right
 before and wrong now; worse if P(Bin(n, ½) ≥ b) ≤ 0.05. It is applied to people with at least 300 words in the last
@@ -26,8 +26,8 @@ from tacit.personal.sums import GROUPS, UNIT, Outcome, add, group_of, jackknife,
 
 MARGINS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 LEVEL = 0.05  # of the test
-LEAST_WORDS = 300  # in the last part, for the test to be asked
-HARM = 0.02  # share of these that may be significantly worse, or one of them
+LEAST_WORDS = 300  # in the last part, for the test to apply
+HARM = 0.02  # share of those tested that may be significantly worse, or one person
 ENOUGH = 0.95  # of the highest mean gain: a larger margin is taken if it keeps this much
 
 FIGURES = ("users", "baseline", "delta", "worse", "tested", "significantly_worse")
@@ -41,7 +41,7 @@ def check_margin(margin: float) -> float:
 
 
 def passes(won: np.ndarray, lost: np.ndarray, words: np.ndarray, margin: float) -> np.ndarray:
-    """Whether accuracy is better, and by `margin` at least.
+    """Returns whether accuracy is better, and by at least `margin`, [users] bool.
 
     >>> passes(np.array([2, 1]), np.array([0, 1]), np.array([100, 100]), 0.02).tolist()
     [True, False]
@@ -95,7 +95,7 @@ def empty_report(margins: Sequence[float]) -> np.ndarray:
 
 
 def total(look: Outcome, last: Outcome, margins: Sequence[float], seed: int) -> np.ndarray:
-    """Returns the sum of everybody's reports: what the server has."""
+    """Returns the sum of everybody's reports, which is all that the server gets."""
     every = range(len(last.ids))
     return add((gate_report(look, last, k, margins, seed) for k in every), empty_report(margins))
 
@@ -115,7 +115,7 @@ _EFFECT = (
 
 
 def effect(totals: np.ndarray, place: int) -> np.ndarray:
-    """Returns the effect of margin number `place`, [groups, 10]: whoever passes it gets the personal model."""
+    """Returns the effect of margin number `place`, [groups, 10]: people who pass it get the personal model."""
     of = dict(zip(FIGURES, np.moveaxis(totals, 2, 0), strict=True))  # each [groups, margins + 1]
     inside = slice(place + 1, None)
     columns = [
@@ -163,8 +163,8 @@ def effect_figures(table: np.ndarray) -> dict[str, float]:
 def choose(totals: np.ndarray, half: int | None = None) -> int:
     """Returns the number of the margin that fits these people's totals best.
 
-    Of the margins at which at most 2 % of those tested (or one person: of few, one tells nothing) are significantly
-    worse, the largest that keeps 95 % of the highest mean gain; where there is none, the one with the fewest.
+    Of the margins at which at most 2 % of those tested (or one person, who among few is no evidence) are significantly
+    worse, it is the largest that keeps 95 % of the highest mean gain; if there is none, the one with the fewest.
     """
     places = range(totals.shape[1] - 1)
     effects = [effect_figures(effect(of_half(totals, half), place)) for place in places]

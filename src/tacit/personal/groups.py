@@ -22,7 +22,7 @@ from tacit.models.base import LanguageModel, Params, count_parameters
 from tacit.text.packed import Rows
 
 _ON_CPU = 8  # people a device takes in one call, one after another
-_SIDE_BY_SIDE = 128  # people a device takes at once: more fill it no better, and all wait for the longest
+_SIDE_BY_SIDE = 128  # people a device takes at once: more do not fill it better, and all wait for the longest
 
 
 class Batches(NamedTuple):
@@ -33,7 +33,7 @@ class Batches(NamedTuple):
 
 
 class Exam(NamedTuple):
-    """Text to be measured on, and which of its words the global model had right."""
+    """Text to measure on, and which of its words the global model had right."""
 
     batches: Batches
     right: Any  # [users, steps, rows, time] bool
@@ -75,7 +75,7 @@ def for_everybody(person: Callable[[Params, Group, Array, Steps], Any], side_by_
 
 
 def exam_cells() -> int:
-    """Returns the cells of an evaluation batch; a CPU gains nothing from large batches and loses by empty cells."""
+    """Returns the cells of an evaluation batch; a CPU gains nothing from large ones and wastes time on empty cells."""
     return 256 if jax.default_backend() == "cpu" else 512
 
 
@@ -109,7 +109,7 @@ def in_groups(
     params, done = everywhere(params), 0
     for first in range(0, users, size):
         who = order[first : first + size]
-        # dealt like cards, so that devices have about as much to do; the last group is filled up with nobody
+        # dealt like cards, so that devices have equal work; the last group is padded with empty people
         dealt = np.concatenate([who, np.full(size - len(who), -1)]).reshape(-1, count).T.ravel()
         group = jax.tree.map(lambda a, d=dealt: a[d], everybody)
         nobody = dealt < 0

@@ -1,4 +1,4 @@
-"""What is personalised: a run, the options, and people with their text.
+"""The input of a personalisation: a run, the options, and people with their text.
 
 Only people excluded from training are evaluated: held-out people, newly generated typists, or everybody of a different
 corpus.
@@ -26,12 +26,12 @@ from tacit.text.packed import Packed, join
 from tacit.text.prepare import read_population
 from tacit.text.typists import Typists
 
-TYPISTS = 100  # generated, unless `users` says otherwise
+TYPISTS = 100  # number of generated typists, unless `users` is given
 
 
 @dataclass(frozen=True)
 class PersonalOptions:
-    """The settings of a personalisation: what is tried, on whom."""
+    """The settings of a personalisation."""
 
     corpus: str | None = None  # None: that of the run
     batches: tuple[int, ...] = (5, 10, 20)  # B, in sentences
@@ -49,7 +49,7 @@ class Job(NamedTuple):
 
     run: runs.Run
     options: PersonalOptions
-    whose: str  # whose text it is, for a reader
+    whose: str  # description of the people, for reports
     users: Users
 
 
@@ -91,7 +91,7 @@ def check_people(job: Job) -> None:
 def people(
     run: runs.Run, options: PersonalOptions, data: Path | None = None, progress: Progress = no_progress
 ) -> tuple[str, Packed]:
-    """Returns whose text is used, and the text, with whole messages, oldest first."""
+    """Returns a description of the people, and their text: whole messages, oldest first."""
     config, lower = run.config, run.config.text.case == "lower"
     corpus = options.corpus or config.text.corpus
     same = config.text if same_corpus(corpus, config.text.corpus, data) else None
@@ -120,7 +120,7 @@ def _new_typists(run: runs.Run, count: int, progress: Progress) -> tuple[str, Pa
     generated = Typists(dataclasses.replace(config.typists, users=first + count))
     numbers = np.arange(first, first + count)
     text = numbered(generated, numbers, generated.sizes()[numbers], config.text.case == "lower", progress)
-    name = f"typists {first} to {first + count - 1}, whom the run never met"
+    name = f"typists {first} to {first + count - 1}, not in the run's training"
     return name, packed(text, of_people(text, np.arange(count), LONGEST_SCORED), run.vocabulary)
 
 

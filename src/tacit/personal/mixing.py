@@ -56,7 +56,7 @@ def remember(text: Packed, half_life: float = HALF_LIFE) -> Memory:
     ([[0, 5, 0, 7]], [[5, 1, 7, 1]], [[0.125, 0.25, 0.5, 1.0]])
     """
     spans = text.lengths
-    source = cells(text.offsets[:-1], spans)  # places of the words before, in time order
+    source = cells(text.offsets[:-1], spans)  # positions of the previous words, in time order
     begin = ends(spans)[text.owners]  # [users + 1]
     count = np.minimum(np.diff(begin), MOST)  # [users]
     size = bucket(int(count.max(initial=1)))
@@ -83,14 +83,15 @@ def cache_probabilities(memory: Memory, inputs: Array, words: int) -> Array:
 
 @lru_cache(maxsize=64)  # the same function for the same mixtures, so that compiled programs are reused
 def mixture(model: LanguageModel, mixes: tuple[Mix, ...]) -> Reading:
-    """Returns a reading under each of the mixtures, [mixes, rows, time, words]; it needs a `Memory`."""
+    """Returns a reading that scores under each of the mixtures, [mixes, rows, time, words]; it needs a `Memory`."""
 
     def read(params: Params, tuned: Params, memory: Memory, inputs: Array) -> Array:
-        own = jax.nn.softmax(model.apply(tuned, inputs))  # [rows, time, words]
-        common = jax.nn.softmax(model.apply(params, inputs))
-        typed = cache_probabilities(memory, inputs.ravel(), own.shape[-1]).reshape(own.shape)
+        personal = jax.nn.softmax(model.apply(tuned, inputs))  # [rows, time, words]
+        shared = jax.nn.softmax(model.apply(params, inputs))
+        cached = cache_probabilities(memory, inputs.ravel(), personal.shape[-1]).reshape(personal.shape)
         mixed = [
-            (1 - mix.personal - mix.cache) * common + mix.personal * own + mix.cache * typed for mix in mixes
+            (1 - mix.personal - mix.cache) * shared + mix.personal * personal + mix.cache * cached
+            for mix in mixes
         ]
         return jnp.log(jnp.maximum(jnp.stack(mixed), 1e-30))
 

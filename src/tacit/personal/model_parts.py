@@ -4,9 +4,9 @@
     body     all but the embedding (which, tied, is the output matrix too)
     bias     the output bias alone: which words this person uses more
     adapter  every matrix W becomes W + A B of rank r (Hu et al. 2022), and the output bias; A starts at 0, so
-             the model starts as it was; the rows of B start orthonormal, so a step is the full step's projection
+             the model starts unchanged; the rows of B start orthonormal, so a step is the full step's projection
 
-A part is a pair of functions: one gives what is tuned before any step, the other puts it back into the model.
+A part is a pair of functions: `start` gives what is tuned before any step, `join` puts a tuned value into the model.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ModelPart(NamedTuple):
     """A part of a model that is tuned."""
 
     name: str
-    start: Callable[[Params], Any]  # global model → what is tuned, before any step
-    join: Callable[[Params, Any], Params]  # (global model, what was tuned) → personal model
+    start: Callable[[Params], Any]  # global model → initial value of what is tuned
+    join: Callable[[Params, Any], Params]  # (global model, tuned value) → personal model
 
 
 def _name(path: Any) -> str:

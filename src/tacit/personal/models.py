@@ -1,8 +1,8 @@
-"""A person's model in a file: only what was tuned, to be put on the run that it was tuned from.
+"""A person's model as a file: only the tuned part, which is joined with the run that it was tuned from.
 
 `models/NAME.safetensors` holds the tuned part of the model (`tacit.personal.model_parts`) under "tuned" and the word
-cache, where the strategy has one, under "memory". Its header names the person, the mixture, and the sha256 of the
-global checkpoint, so that it is never put on another model. The file belongs to one person and stays on their device.
+cache, if the strategy has one, under "memory". Its header names the person, the mixture, and the sha256 of the
+global checkpoint, so it is never joined with another model. The file belongs to one person and stays on their device.
 """
 
 from __future__ import annotations
@@ -95,18 +95,18 @@ def save(folder: Path, stored: Stored) -> None:
 
 
 def load(run: runs.Run, user: str) -> Personal:
-    """Reads a person's model from the run's directory and puts it on the run's own."""
+    """Reads a person's model from the run's directory and joins it with the run's model."""
     folder = run.path / "personal" / "models"
     file = folder / file_name(user)
     if not file.is_file():
-        there = sorted(unquote(p.stem) for p in folder.glob("*.safetensors"))
-        known = (
-            f"there are: {', '.join(there[:5])}{', …' if len(there) > 5 else ''}"
-            if there
+        stored = sorted(unquote(p.stem) for p in folder.glob("*.safetensors"))
+        available = (
+            f"there are: {', '.join(stored[:5])}{', …' if len(stored) > 5 else ''}"
+            if stored
             else "there are none"
         )
         raise TacitError(
-            f"no personal model of '{user}' in {folder}; {known}; `tacit personalize` makes them"
+            f"no personal model of '{user}' in {folder}; {available}; `tacit personalize` makes them"
         )
     facts = _facts(file)
     if facts.get("base") != runs.digest(run.path):
@@ -135,8 +135,8 @@ def _facts(file: Path) -> dict[str, str]:
     return facts
 
 
-def reading(run: runs.Run, own: Personal) -> Callable[[Any], Array]:
+def reading(run: runs.Run, personal: Personal) -> Callable[[Any], Array]:
     """Returns a function from inputs [rows, time] to this person's log-scores [rows, time, words]."""
-    read = personal_model(run.model) if own.mix == ALONE else mixture(run.model, (own.mix,))
-    memory = own.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # of nobody
-    return lambda inputs: read(run.params, own.params, memory, inputs)[0]
+    read = personal_model(run.model) if personal.mix == ALONE else mixture(run.model, (personal.mix,))
+    memory = personal.memory or Memory(*(np.asarray([x]) for x in (-1, 0, 0.0)))  # empty
+    return lambda inputs: read(run.params, personal.params, memory, inputs)[0]

@@ -1,4 +1,4 @@
-"""Tries ways to personalise on a job's people, chooses, gates, and keeps models; writes nothing."""
+"""Tries strategies on a job's people, chooses one, applies the gate and returns models to keep; writes nothing."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def _stages(options: PersonalOptions) -> list[float]:
 
 
 def _totals(outcomes: Mapping[Strategy, sums.Outcome], seed: int) -> dict[Strategy, sums.DeviceReport]:
-    """Returns what leaves the devices: the totals of their reports."""
+    """Returns the sums of the devices' reports, by strategy."""
     return {s: sums.total(o, seed) for s, o in outcomes.items()}
 
 
 def _others(best: Strategy, rates: tuple[float, ...]) -> list[Strategy]:
-    """Returns what is tried beside the grid: mixtures of its best setting, and parts of the model at all rates."""
+    """Returns the strategies beside the grid: mixtures of its best setting, and parts of the model at all rates."""
     rate = best.rates[0] if len(best.rates) == 1 else sorted(best.rates)[len(best.rates) // 2]
     mixed = [Strategy(best.batch, (rate,), "all", mix) for mix in MIXES]
     parts = [Strategy(best.batch, (r,), name) for name in MODEL_PARTS if name != "all" for r in rates]
@@ -98,7 +98,7 @@ def _kept_models(job: Job, ready: trial.Trial, gated: CrossFit) -> list[Stored]:
     models: list[Stored] = []
     kept = np.flatnonzero(gated.accepted)[: job.options.keep]
     for half in (0, 1):
-        theirs = kept[gated.halves[kept] != half]
-        if len(theirs):
-            models += personal_models.tuned(job.run, ready, gated.chosen[half], theirs)
+        tuned_by_half = kept[gated.halves[kept] != half]
+        if len(tuned_by_half):
+            models += personal_models.tuned(job.run, ready, gated.chosen[half], tuned_by_half)
     return models

@@ -1,9 +1,9 @@
-"""Personalises a run's model for many people into a directory: what `tacit personalize` does.
+"""Personalises a run's model for many people and writes a directory (`tacit personalize`).
 
 summary.json      the grid (Table 1), slices, strategies, the gate, the recommendation
-sums.npz          the totals of what devices reported, from which all figures come
-report.html       Figures 2 and 3, Table 1 and what the gate changes
-models/           NAME.safetensors for accepted people: what was tuned, nothing else; `tacit predict --user NAME`
+sums.npz          the sums of the devices' reports, from which all figures are computed
+report.html       Figures 2 and 3, Table 1 and the effect of the gate
+models/           NAME.safetensors for accepted people: the tuned part only; `tacit predict --user NAME` uses it
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def personalize(
 
 
 def check_out(out: Path) -> None:
-    """Refuses a directory that neither is empty nor was left by an earlier call."""
+    """Refuses a directory that is neither empty nor written by an earlier call."""
     files.check_out(
         out, lambda out: _summary(out) is not None, "exists and was not left by `tacit personalize`"
     )
 
 
 def write(out: Path, result: Personalised) -> None:
-    """Writes all files of the directory, or none; an earlier call's models go when all of the new ones are there."""
+    """Writes all files of the directory, or none; removes an earlier call's models once all new ones are written."""
     packed_sums = io.BytesIO()
     np.savez_compressed(packed_sums, **result.totals)  # type: ignore[arg-type]
     with files.all_or_nothing(out) as folder:

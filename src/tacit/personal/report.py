@@ -31,7 +31,7 @@ def _half(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return f"{value:.1f}" if value is not None else ""  # in a file what is not finite is null
+    return f"{value:.1f}" if value is not None else ""  # JSON files have null for values that are not finite
 
 
 def grid(summary: Mapping[str, Any]) -> Table:
@@ -39,7 +39,7 @@ def grid(summary: Mapping[str, Any]) -> Table:
     header = ["B", "L", "change", "95 %", "relative", "gain ≥ 0.02", "lose ≥ 0.02", "perplexity", "published"]
     rows = [header]
     for r in summary["grid"]:
-        theirs = PUBLISHED.get((r["batch"], r["lr"]))
+        published = PUBLISHED.get((r["batch"], r["lr"]))
         rows.append(
             [
                 str(r["batch"]),
@@ -50,7 +50,7 @@ def grid(summary: Mapping[str, Any]) -> Table:
                 f"{r['gain_share']:.1%}",
                 f"{r['loss_share']:.1%}",
                 _number(r["perplexity_after"]),
-                f"{theirs:.3f}" if theirs is not None else "",
+                f"{published:.3f}" if published is not None else "",
             ]
         )
     return rows
@@ -182,9 +182,9 @@ def section(summary: Mapping[str, Any], link: str) -> list[str]:
         "batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of people).</p>",
         *(f"<figure>{svg}</figure>" for svg in histograms(summary)),
         table(gate(summary)),
-        "<p>For the gate a model is tuned on the first 64 % and looked at on the next 16 %; it is kept only where it "
-        "is better there. That is less text than above, so “without” is not the change above. All figures are of "
-        f'the last 20 %. <a href="{html.escape(link)}">Who gains, and what every margin would do</a></p>',
+        "<p>For the gate a model is tuned on the first 64 % and tested on the next 16 %; it is kept only if it is "
+        "better there. That is less text than above, so “without” differs from the change above. All figures are of "
+        f'the last 20 %. <a href="{html.escape(link)}">Who gains, and the effect of every margin</a></p>',
     ]
 
 
@@ -209,8 +209,8 @@ def page(summary: Mapping[str, Any]) -> str:
             "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % "
             f"({passes}, {limit}), from a mean of {s['grid'][0]['baseline']:.4f}. ± is a 95 % interval (jackknife over "
             "50 groups of people). <b>Published</b>: paper 3, over 300,000 users of Gboard in American English, from "
-            "0.166. Another model, other people: compare shapes, not sizes.</p>",
-            "<h2>How people's change is spread (Figure 2)</h2>",
+            "0.166. The model and the people differ: compare shapes, not sizes.</p>",
+            "<h2>Distribution of the change over people (Figure 2)</h2>",
             *(f"<figure>{svg}</figure>" for svg in histograms(s)),
             "<h2>Who gains (Figure 3)</h2>",
             *(f"<figure>{svg}</figure>" for svg in slices(s)),
@@ -219,17 +219,17 @@ def page(summary: Mapping[str, Any]) -> str:
             f"<p>Chosen ({chose}): {html.escape(' / '.join(dict.fromkeys(best['chosen_by_halves'])))}. On those who "
             f"did not choose, accuracy {best['baseline']:.4f} changes by {best['delta_mean']:.4f} "
             f"{_half(best['ci95'])} ({best['relative']:+.1%}).</p>",
-            "<h2>What the gate changes</h2>",
+            "<h2>The effect of the gate</h2>",
             table(gate(s)),
-            "<p>Tuned on the first 64 % of each person's text, looked at on the next 16 %, measured on the last 20 %, "
-            f"which neither saw; strategy and margin: {chose}. Significantly worse: McNemar's exact test, one-sided, "
+            "<p>Tuned on the first 64 % of each person's text, tested on the next 16 %, measured on the last 20 %, "
+            f"which neither used; strategy and margin: {chose}. Significantly worse: McNemar's exact test, one-sided, "
             "5 %, over people with at least 300 words in the last part.</p>",
             table(margins(s)),
             f"<p>{s['accepted']} people were accepted; {len(s['stored'])} of their models are stored.</p>",
             "<h2>What the server saw</h2>",
-            "<p>Totals of whole numbers: a histogram, and figures by 50 groups of people and by slices, in "
-            f"<code>sums.npz</code>. {s['alone']:,} of {s['users']:,} people are the only ones of their group in a "
-            "slice, and a total over one person is that person's row. Nothing was noised or encrypted in this "
-            "simulation, so no ε is claimed.</p>",
+            "<p>Sums of whole numbers: a histogram, and figures by 50 groups of people and by slices, in "
+            f"<code>sums.npz</code>. {s['alone']:,} of {s['users']:,} people are alone in a cell of these tables, "
+            "and a sum over one person is that person's row. This simulation adds no noise and encrypts nothing, "
+            "so no ε is claimed.</p>",
         ],
     )

@@ -30,9 +30,9 @@ class Users:
     """People with enough text, each split in three parts."""
 
     text: Packed  # all they typed, oldest first
-    ids: np.ndarray  # [users] int64, each one's own number; randomness is addressed by it
-    cuts: np.ndarray  # [users, 4] int64: first message, first of the second part, of the third, the end
-    left_out: dict[str, int]  # how many others there were, by reason
+    ids: np.ndarray  # [users] int64, each person's number, which keys random draws
+    cuts: np.ndarray  # [users, 4] int64: where the three parts begin, and the end
+    left_out: dict[str, int]  # number of people left out, by reason
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -47,7 +47,7 @@ def split(text: Packed, most: int = 0, seed: int = 0) -> Users:
     >>> users.text.names, users.cuts.tolist(), {k: n for k, n in users.left_out.items() if n}
     (('ana',), [[0, 13, 16, 20]], {'fewer than 10 messages': 1})
     """
-    words = text.lengths - 1  # [messages], the end is none
+    words = text.lengths - 1  # [messages], without the end
     known = np.add.reduceat(
         np.append((text.tokens != BOS) & (text.tokens != EOS) & (text.tokens != UNK), False).astype(np.int64),
         text.offsets[:-1],
@@ -75,7 +75,9 @@ def _cuts(words: np.ndarray, owners: np.ndarray) -> np.ndarray:
     total = ends(words)
     sizes = np.diff(owners)
     begin, whole = total[owners[:-1]], np.diff(total[owners])  # [people]
-    twice = total[:-1] + total[1:] - 2 * np.repeat(begin, sizes)  # [messages] twice the place of the middle
+    twice = (
+        total[:-1] + total[1:] - 2 * np.repeat(begin, sizes)
+    )  # [messages] twice the position of the middle
     person = np.repeat(np.arange(len(sizes)), sizes)
     inner = [
         owners[:-1]
@@ -93,7 +95,7 @@ def text_of_parts(users: Users, first: int, last: int) -> Packed:
 
 
 def subset(users: Users, which: np.ndarray) -> Users:
-    """Returns some of the users, in the order of `which`."""
+    """Returns the users at the places `which`, in that order."""
     text = users.text.gather(which)
     moved = users.cuts[which] - users.text.owners[which][:, None] + text.owners[:-1, None]
     return Users(text, users.ids[which], moved, users.left_out)

@@ -1,6 +1,6 @@
 """Strategies of personalisation, and the choice of one from other people's totals.
 
-A strategy (paper 3, section 3.3) says which part is tuned, in batches of B sentences at rate L, and what the personal
+A strategy (paper 3, section 3.3) is the part that is tuned, batches of B sentences at rate L, and what the personal
 model is mixed with. The grid over B and L is Table 1. `by text` gives each person a rate by how much text they have,
 which Figure 3 suggests: the best rate of each slice is read off the grid's totals, so trying it costs nothing.
 """
@@ -24,7 +24,7 @@ from tacit.personal.sums import (
     overall,
 )
 
-LEAST_USERS = 5  # of a slice of the choosing people, for it to have a rate of its own
+LEAST_USERS = 5  # people of the choosing half that a slice needs for its own rate
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ def by_text(totals: Totals, half: int | None = None) -> Strategy | None:
 
 def assembled(strategy: Strategy, totals: Totals) -> DeviceReport:
     """Assembles the totals of a strategy by text from the grid's slices of tokens; by_baseline stays empty."""
-    made = empty_report()
+    report = empty_report()
     for i, rate in enumerate(strategy.rates):
         source = totals[replace(strategy, rates=(rate,))]
-        made.by_tokens[:, i] = source.by_tokens[:, i]
-        made.bins[:, i] = source.bins[:, i]
-    return made
+        report.by_tokens[:, i] = source.by_tokens[:, i]
+        report.bins[:, i] = source.bins[:, i]
+    return report
 
 
 def choose(totals: Totals, half: int | None = None) -> Strategy:

@@ -1,4 +1,4 @@
-"""The summary of a personalisation: figures for summary.json and `--json`, and a recommendation in words."""
+"""Summarises a personalisation: figures for summary.json and `--json`, and a recommendation in words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Sums over people: all that the server learns of a personalisation (paper 3, section 2).
+"""Sums over people: the server sees nothing else of a personalisation (paper 3, section 2).
 
 A device measures itself and sends one report of whole numbers: a 1 in a histogram (change of accuracy × tokens tuned
-on × accuracy before), and its figures in one of 50 groups of people, which it draws for itself. Reports are trees of
+on × accuracy before), and its figures in one of 50 groups of people, which it draws at random. Reports are trees of
 arrays that are only added, like the messages of training (`federated.aggregation`). Reals are sent in fixed point, so a
 total does not depend on the order, and secure aggregation or noise can be applied as they are. A sum over one person is
 that person's row; `alone` counts such people, and among a hundred there are many.
@@ -29,7 +29,7 @@ TOKEN_EDGES = (250, 500, 1000, 2000, 4000)
 BASELINE_EDGES = (10, 15, 20, 25, 30, 35)  # hundredths
 UNIT = 1 << 20  # fixed point of accuracies
 NLL_UNIT = 1 << 10
-WORST = 50  # nats a prediction: what a device may say of a model that went wrong is bounded
+WORST = 50  # nats per prediction: bounds what a device reports of a diverged model
 
 _GROUP = stream("personal: group of people")
 
@@ -49,15 +49,15 @@ FIGURES = (
 
 
 class Outcome(NamedTuple):
-    """What devices measured before and after tuning, all [users]; nobody but the device sees its own entry."""
+    """What devices measured before and after tuning, all [users]; only the device itself sees its entry."""
 
     ids: np.ndarray
     tokens: np.ndarray  # in the text to tune on
     words: np.ndarray  # measured on
     predictions: np.ndarray  # words and ends
     before: np.ndarray  # words the global model had right
-    lost: np.ndarray  # of these, those the personal model has not
-    won: np.ndarray  # words that it has right and the global model had not
+    lost: np.ndarray  # of these, words the personal model has wrong
+    won: np.ndarray  # words that only the personal model has right
     nll_before: np.ndarray
     nll_after: np.ndarray
     finite: np.ndarray  # bool
@@ -72,7 +72,7 @@ def outcome(
     after: Marks,
     finite: np.ndarray,
 ) -> Outcome:
-    """Returns outcomes from marks; a device whose fine-tuning diverged keeps the global model."""
+    """Returns outcomes from marks; if fine-tuning diverged, the device keeps the global model."""
     ok = np.asarray(finite, bool) & np.isfinite(after.nll)
     return Outcome(
         np.asarray(ids, np.int64),
@@ -163,14 +163,14 @@ def add(reports: Iterable[Any], start: Any) -> Any:
 
 
 def total(of: Outcome, seed: int) -> DeviceReport:
-    """Returns the sum of everybody's reports: what the server has."""
+    """Returns the sum of everybody's reports, which is all that the server gets."""
     return add((device_report(of, k, seed) for k in range(len(of.ids))), empty_report())
 
 
 def alone(report: DeviceReport) -> int:
-    """Returns how many people are the only ones of their group in a slice of a total.
+    """Returns how many people are alone in a cell (group × slice) of a sum.
 
-    By tokens or by accuracy before, whichever has more of them.
+    Slices are by tokens or by accuracy before, whichever has more such people.
     """
     return max(int(np.sum(table[..., 0] == 1)) for table in (report.by_tokens, report.by_baseline))
 

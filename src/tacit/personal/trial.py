@@ -3,7 +3,7 @@
 A trial is prepared once: the global model is measured on the second and third parts of everybody's text, and which
 words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
 (paper 3); `look` tunes on the first 64 % and measures on the second part and on the third (the gate). Outcomes hold
-one entry for each person, on behalf of that person's device; only reports made from them (`sums`, `gate`) leave it.
+one entry for each person, which stays on that person's device; only reports made from it (`sums`, `gate`) leave.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Tuning:
 
     max_tokens: int = 5000  # T; 0: no limit
     epochs: int = 1  # E
-    max_words: int = 30  # a longer message goes on in a new sequence, as in training; 0: whole
+    max_words: int = 30  # longer messages are split into several sequences, as in training; 0: whole
     batching: Literal["words", "sentences"] = "words"  # see tacit.federated.batching
     seed: int = 0
 
@@ -110,7 +110,7 @@ def look(
 
 
 def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[Any]:
-    """Returns what these people's devices would store: what was tuned on the first 64 %, one tree each."""
+    """Returns what these people's devices would store: the part tuned on the first 64 %, one tree each."""
     everybody = _group(
         trial, strategy, split.text_of_parts(trial.users, 0, 1), ()
     )  # batches as the gate had them

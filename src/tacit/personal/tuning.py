@@ -1,10 +1,10 @@
 """Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, report.
 
 One compiled program takes a group of people through fine-tuning and the measurement after it. On an accelerator they
-go side by side (`vmap`), each with a copy of the model; on CPU one after another, each just as long as they have
+go side by side (`vmap`), each with a copy of the model; on CPU one after another, each for as many steps as they have
 batches; groups are spread over all local devices. Local training is that of a federated round (`federated.local`), and
 so is the packing of batches (`federated.batching`). Learning rates are arguments, one for each person, so a grid over
-rates compiles once. The global model is measured once: of it the program needs to know only which words it got right.
+rates compiles once. The global model is measured once; the program needs only the words that it got right.
 
 Fine-tuning ends after E epochs or with the batch that reaches T tokens, whichever comes first (section 3.3).
 """
@@ -38,8 +38,8 @@ class Marks(NamedTuple):
 
     right: Any  # int32: words that were the first suggestion
     top3: Any  # int32: words among the first three
-    lost: Any  # int32: words the global model had right and this one has not
-    won: Any  # int32: words this one has right and the global model had not
+    lost: Any  # int32: words that only the global model has right
+    won: Any  # int32: words that only this model has right
     nll: Any  # float32: −log p of words and ends
 
 
@@ -62,8 +62,8 @@ def lessons(
         before = np.cumsum(tokens, axis=1) - tokens  # [users, steps] seen before each step
         steps = np.minimum(steps, (before < max_tokens).sum(axis=1)).astype(np.int32)
     longest = int(steps.max(initial=1))
-    made = np.arange(longest) < steps[:, None]
-    sentences = np.where(made[..., None], sentences[:, :longest], -1)
+    real = np.arange(longest) < steps[:, None]
+    sentences = np.where(real[..., None], sentences[:, :longest], -1)
     return Batches(sentence_rows(text, sentences, shape), steps)
 
 
@@ -88,15 +88,15 @@ def tokens_in(batches: Batches) -> np.ndarray:
 def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
     """Returns −log p, top-1 and top-3 hits of every cell [..., rows, time].
 
-    What counts as a suggestion, and as a hit, is said in `tacit.scoring.recall`.
+    `tacit.scoring.recall` defines a suggestion and a hit.
     """
     real = targets >= 0
     at = jnp.broadcast_to(jnp.maximum(targets, 0), scores.shape[:-1])[..., None]
-    wanted = jnp.take_along_axis(scores, at, axis=-1)
-    nll = jnp.where(real, jax.nn.logsumexp(scores, axis=-1) - wanted[..., 0], 0)
-    rank = recall.rank(scores, wanted, at[..., 0])
-    # nothing is ahead of a score that is no number
-    known = recall.is_known(targets) & jnp.isfinite(wanted[..., 0])
+    target_score = jnp.take_along_axis(scores, at, axis=-1)
+    nll = jnp.where(real, jax.nn.logsumexp(scores, axis=-1) - target_score[..., 0], 0)
+    rank = recall.rank(scores, target_score, at[..., 0])
+    # a NaN score would have rank 0
+    known = recall.is_known(targets) & jnp.isfinite(target_score[..., 0])
     return nll, known & (rank < 1), known & (rank < 3)
 
 
@@ -104,7 +104,7 @@ LogScores = Callable[[Array], Array]  # inputs [rows, time] → log-scores [read
 
 
 def examine(score: LogScores, exam: Exam, steps: Array) -> tuple[Marks, Array]:
-    """One person's marks [readings] over the first `steps` batches, and the words that were right
+    """Returns one person's marks [readings] over the first `steps` batches, and the words that were right
     [steps, readings, rows, time]; empty batches count for nothing."""
     rows = exam.batches.rows
     shape = jax.eval_shape(score, rows.inputs[0]).shape[:-1]  # [readings, rows, time]
@@ -127,14 +127,14 @@ def examine(score: LogScores, exam: Exam, steps: Array) -> tuple[Marks, Array]:
 
 
 class Tuned(NamedTuple):
-    """What a group's program gives back, [users]."""
+    """The result of a group's program, [users]."""
 
     marks: tuple[Marks, ...]  # for each exam, [users, readings]
     finite: Any  # bool: fine-tuning did not diverge
-    model: Any  # tree of [users, …]: what was tuned; () unless asked for
+    model: Any  # tree of [users, …]: what was tuned; () without `keep`
 
 
-@lru_cache(maxsize=64)  # asked for again, it is not compiled again
+@lru_cache(maxsize=64)  # a second call does not compile again
 def personalisation(
     model: LanguageModel,
     client: ClientConfig,
@@ -153,13 +153,13 @@ def personalisation(
 
         begin, step = local_training(tuned_loss, client)
         start = tuned_part.start(params)
-        # addressed by the person's number; dropout alone draws
+        # keyed by the person's number; only dropout draws
         key = jax.random.fold_in(jax.random.key(0), one.ids) if model.config.dropout else None
 
         def next_step(i: Array, now: ClientState) -> ClientState:
             batch = jax.tree.map(lambda a: a[i], one.lessons.rows)
-            own = None if key is None else jax.random.fold_in(key, i)
-            after = step(start, now, batch, jnp.float32(1), lr, own)
+            step_key = None if key is None else jax.random.fold_in(key, i)
+            after = step(start, now, batch, jnp.float32(1), lr, step_key)
             return trees.where(i < one.lessons.steps, after, now) if side_by_side else after
 
         trained = jax.lax.fori_loop(0, longest.lessons, next_step, begin(start))

@@ -1,18 +1,17 @@
 """The run directory: everything about one run, in files that can be read without Tacit.
 
-    config.toml        the configuration as resolved, every key, and the format number of the directory
+    config.toml        the configuration as resolved, with every key, and the format number of the directory
     vocabulary.txt     the words, one per line; of a piece model the pieces, with pieces.model (which splits words into
-                       them) and words.txt (the words that a word model in its place would know)
+                       them) and words.txt (the vocabulary that a word model would have)
     metrics.jsonl      one line per round; the same bytes however often the run was interrupted
-    timings.jsonl      how long each round took (never the same twice, so kept apart)
+    timings.jsonl      how long each round took; a separate file, because times never repeat
     checkpoints/       last.safetensors (model, optimiser, round) and best.safetensors (model)
     summary.json       the best round on validation, and its figures on the test part and on seen people
     report.html        all of it on one page
 
-Nothing is written before the settings, the corpus and the directory have been checked. A checkpoint is written whole
-or not at all, after the lines it belongs to. Resuming cuts metrics.jsonl back to the last checkpoint. Every random
-draw is addressed by seed and round, so a run that was killed at any moment ends with the same bytes as one that was
-not.
+Nothing is written before the settings, the corpus and the directory have been checked. A checkpoint is written
+atomically, after the lines of metrics up to it. Resuming truncates metrics.jsonl to the last checkpoint. Every random
+draw is keyed by seed and round, so a run that was killed at any moment ends with the same bytes as one that was not.
 """
 
 from tacit.runs.callbacks import Callback

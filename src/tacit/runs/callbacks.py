@@ -31,7 +31,7 @@ class Callback(NamedTuple):
 
 
 def describe(record: dict[str, Any]) -> str:
-    """A round in a few words."""
+    """Returns a round in a few words."""
     parts = [f"loss {record['loss']:.3f}"] if "loss" in record else []
     if "valid_perplexity" in record:
         parts.append(f"perplexity {record['valid_perplexity']:.1f}")
@@ -40,7 +40,7 @@ def describe(record: dict[str, Any]) -> str:
 
 
 def headline(config: Config, done: int, parameters: int) -> str:
-    """What is about to be trained, in one line."""
+    """Returns one line about the training that begins."""
     rounds = config.training.rounds
     resumed = f", resumed after round {done}" if done else ""
     return (
@@ -49,7 +49,7 @@ def headline(config: Config, done: int, parameters: int) -> str:
 
 
 def bar() -> Callback:
-    """A progress bar over rounds: in a terminal, in a notebook, and elsewhere as plain lines on standard output."""
+    """Returns a progress bar over rounds, for a terminal or a notebook; elsewhere it prints plain lines."""
     if console.is_jupyter:
         return _notebook_bar()
     return _terminal_bar() if console.is_terminal else _lines()
@@ -86,7 +86,7 @@ def _lines() -> Callback:
 
 
 def _notebook_bar() -> Callback:
-    """A bar in one output cell, which is replaced after each round; rich's own needs ipywidgets."""
+    """Returns a bar in one output cell, redrawn after each round; rich's notebook bar would need ipywidgets."""
     from IPython.display import HTML, display
 
     shown: list[Any] = []  # the display handle, once there is one
@@ -109,7 +109,7 @@ def _notebook_bar() -> Callback:
 
 
 def tensorboard(out: Path) -> Callback:
-    """Writes TensorBoard event files under `out`/tensorboard."""
+    """Returns a callback that writes TensorBoard event files under `out`/tensorboard."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError:

@@ -1,9 +1,9 @@
 """Checkpoints: parameter trees as safetensors.
 
 A checkpoint is one safetensors file. It holds every leaf of the tree under its path ("params/gru0/input"). Its header
-holds, as one JSON text under the key "tacit", the format, the facts and the sha256 of everything. It is one key because
+holds one JSON string under the key "tacit": the format, the facts and the sha256 of everything. It is one key, because
 safetensors writes several in any order, and equal checkpoints must be equal bytes. Reading checks format, names,
-shapes, types and the sha256, so a damaged or foreign file gives one clear line and never a wrong model. No pickle.
+shapes, types and the sha256, so a damaged or foreign file gives a one-line error and never a wrong model. No pickle.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tacit.models.base import tree_names
 
 _FORMAT = "tacit checkpoint 1"
 
-# what reading a damaged header may raise
+# exceptions from reading a damaged header
 UNREADABLE = (SafetensorError, ValueError, LookupError, struct.error, TypeError, AttributeError)
 
 
@@ -49,7 +49,7 @@ def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:
 
 
 def facts_in(data: bytes) -> Any:
-    """Reads the header of a checkpoint without checking it; raises one of `UNREADABLE` where there is none."""
+    """Reads the header of a checkpoint without checking it; raises one of `UNREADABLE` if there is none."""
     header = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
     return json.loads((header.get("__metadata__") or {}).get("tacit", "{}"))
 
@@ -96,5 +96,5 @@ def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
         raise TacitError(f"{path}: damaged checkpoint (its sha256 does not match); restore it or train again")
     values = [tensors[name] for name in names]
     if not all(np.isfinite(v).all() for v in values if v.dtype.kind == "f"):
-        raise TacitError(f"{path}: it holds numbers that are not finite; restore it or train again")
+        raise TacitError(f"{path}: holds values that are not finite; restore it or train again")
     return jax.tree.unflatten(jax.tree.structure(like), values), facts

@@ -2,7 +2,7 @@
 
 A configuration is a TOML file with one table for each part of a run. Each room declares its own table (`TextConfig` in
 text/, `ModelConfig` in models/, …); an aggregation rule and a server optimiser declare their own settings. This module
-puts the tables together, reads presets and files, and checks what no single key can know.
+puts the tables together, reads presets and files, and checks keys against each other.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tacit.text.typists import TypistsConfig
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The run: how long, how judged, how carried out."""
+    """How a run trains and evaluates: the table [training] of a configuration."""
 
     mode: Literal["federated", "central"] = "federated"
     rounds: int = number(50, 1)
-    # what chooses the best round
+    # the measure that chooses the best round
     best: Literal["perplexity", "top1", "top3", "sll", "sll_without_oov"] = "perplexity"
     evaluate_every: int = number(1, 1)
     evaluate_sentences: int = number(2000, 1)  # of the validation part, at each evaluation
@@ -71,7 +71,7 @@ def presets() -> list[str]:
 
 
 def preset_summary(name: str) -> str:
-    """Returns the first line of a preset, which says what it is."""
+    """Returns the first line of a preset, which describes it."""
     text = resources.files("tacit").joinpath("presets", f"{name}.toml").read_text("utf-8")
     return text.splitlines()[0].lstrip("# ")
 
@@ -97,7 +97,7 @@ def read_tables(source: str) -> dict[str, Any]:
 
 
 def set_key(tables: dict[str, Any], assignment: str) -> None:
-    """Applies one `--set a.b=c`; the value is read as TOML, or else as a bare text."""
+    """Applies one `--set a.b=c`; the value is TOML, or else a bare string."""
     key, equals, raw = assignment.partition("=")
     if not equals or not key.strip():
         raise TacitError(f"--set {assignment!r} must look like table.key=value, for example client.lr=0.5")
@@ -120,7 +120,7 @@ _CHOICES = (("aggregation", "rule"), ("server", "optimiser"))  # keys that name 
 def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
     """Returns the whole configuration of a preset or file, with `--set` assignments and defaults applied.
 
-    Where an assignment names another rule or optimiser, the settings of the preset's own go with it.
+    If an assignment names another rule or optimiser, the preset's settings of the replaced one are dropped.
 
     >>> resolve("fedavg", ["client.lr=0.5", "training.rounds=3"]).client.lr
     0.5
@@ -138,7 +138,7 @@ def resolve_tables(tables: dict[str, Any], assignments: Iterable[str] = ()) -> C
         if _choice(tables, *choice) != before:
             _drop_settings(tables[choice[0]], choice[0], assignments)
     config = from_tables(tables)
-    aggregation.aggregation(config.aggregation, config.sampling.scheme)  # these refuse what they do not know
+    aggregation.aggregation(config.aggregation, config.sampling.scheme)  # refuses unknown rules and settings
     server.server_optimiser(config.server)
     return dataclasses.replace(
         config, aggregation=aggregation.settled(config.aggregation), server=server.settled(config.server)
@@ -152,7 +152,7 @@ def _choice(tables: Mapping[str, Any], table: str, key: str) -> Any:
 
 
 def _drop_settings(table: dict[str, Any], name: str, assignments: Iterable[str]) -> None:
-    """Removes the settings of a rule (or optimiser) that assignments have replaced by another; theirs stay."""
+    """Removes the settings of a rule (or optimiser) that assignments replace; settings from assignments stay."""
     typed = plugins.typed_keys(getattr(Config(), name))
     given = {tuple(assignment.partition("=")[0].strip().split(".")[:2]) for assignment in assignments}
     for key in [k for k in table if k not in typed and (name, k) not in given]:
@@ -160,7 +160,7 @@ def _drop_settings(table: dict[str, Any], name: str, assignments: Iterable[str])
 
 
 def from_anywhere(config: Config) -> Config:
-    """Returns the configuration with full paths to its files, so that a run can be read from any folder."""
+    """Returns the configuration with absolute paths, so that a run can be read from any folder."""
     corpus, inventory, words = (
         given
         if given in ("", "typists") or not user_path(given).exists()
@@ -174,7 +174,7 @@ def from_anywhere(config: Config) -> Config:
 def from_tables(tables: Mapping[str, Any]) -> Config:
     """Returns a configuration from nested tables, checked key by key and then as a whole.
 
-    The rule and the optimiser, and so their settings, are not looked up: a finished run is read without them.
+    The rule and the optimiser are not looked up, and their settings not checked: a finished run needs neither.
     """
     named = tables.get("model")
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
@@ -190,7 +190,7 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
 
 
 def _refuse_what_does_nothing(config: Config) -> None:
-    """Refuses a key that was set and that nothing would read."""
+    """Refuses a key that was set and would have no effect."""
     if config.text.pieces and not config.text.inventory:
         raise TacitError(
             f"text.pieces = {config.text.pieces} needs text.inventory: a counts.tsv of `tacit count`, or a .model"

@@ -1,4 +1,4 @@
-"""The text of a configuration: the one place that hands its tables to `tacit.text`."""
+"""Prepares the text of a configuration: the only module that passes its tables to `tacit.text`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def prepare(
 ) -> Prepared:
     """Reads the corpus of a configuration, splits it and packs it.
 
-    Without `words` the vocabulary is built from the training text. A finished run gives its own (`Run.prepare`).
+    Without `words` the vocabulary is built from the training text. A finished run passes its own (`Run.prepare`).
 
     >>> from tacit.runs.config import resolve
     >>> small = ["typists.users=20", "typists.messages=10", "text.vocabulary=200"]
@@ -36,5 +36,5 @@ def prepare(
 def read_population(
     config: Config, data: Path | None = None, progress: Progress = no_progress
 ) -> Population | SplitCorpus:
-    """Reads the corpus of a configuration and leaves it as people and messages."""
+    """Reads the corpus of a configuration as people and messages."""
     return text.read_population(config.text, config.typists, data, progress)

@@ -1,4 +1,4 @@
-"""The files of a run directory: what may be written where, and what a run resumes from. `run.py` reads a run back."""
+"""Checks, writes and resumes the files of a run directory. `run.py` reads a finished run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PLUGINS = {"aggregation": "aggregation rule", "server": "server optimiser"}
 
 
 class Best(NamedTuple):
-    """The best round so far, by the measure that the configuration names."""
+    """The best round so far, by `training.best`."""
 
     round: int
     value: float
@@ -55,7 +55,7 @@ def read_config(path: Path) -> Config:
 
 
 def check(config: Config, out: Path, resume: bool) -> None:
-    """Refuses a directory that is not new, not empty and not the same run. Writes nothing."""
+    """Refuses a directory that is neither new nor empty nor the same run. Writes nothing."""
     if (out / "config.toml").is_file():
         if not resume:
             raise TacitError(f"{out} already holds a run; resume it with --resume, or choose another --out")
@@ -78,25 +78,25 @@ def with_fingerprint(config: Config, fingerprint: str) -> Config:
 
 
 def _same(stored: Config, config: Config, out: Path) -> None:
-    """Refuses to resume with other settings, but for more rounds where that gives the same bytes as one long run."""
+    """Refuses to resume with other settings; more rounds are allowed if the result equals that of one long run."""
     begun, now = settings.tables(stored), settings.tables(config)
     for part, a in begun.items():
         b = now[part]
         pairs = (
             [(f"{part}.{k}", a.get(k), b.get(k)) for k in a | b] if isinstance(a, dict) else [(part, a, b)]
         )
-        for key, was, wanted in pairs:
-            longer = key == "training.rounds" and wanted > was
-            if was == wanted:
+        for key, was, given in pairs:
+            longer = key == "training.rounds" and given > was
+            if was == given:
                 continue
-            if key in ("aggregation.code", "server.code") and was and wanted:
+            if key in ("aggregation.code", "server.code") and was and given:
                 raise TacitError(
                     f"{out}: the code of your custom {_PLUGINS[part]} has changed since the run began; restore it or "
                     "choose another --out"
                 )
             if not longer and key != "text.fingerprint":
                 raise TacitError(
-                    f"{out} was begun with {key} = {was!r}, now {wanted!r}; resume with the same settings or "
+                    f"{out} was begun with {key} = {was!r}, now {given!r}; resume with the same settings or "
                     "choose another --out"
                 )
     central = config.training.mode == "central"
@@ -104,12 +104,12 @@ def _same(stored: Config, config: Config, out: Path) -> None:
     was, every = stored.training.rounds, stored.training.evaluate_every
     if config.training.rounds > was and set(schedules) != {"constant"}:
         raise TacitError(
-            f"{out}: its rates fall over {was} rounds; it cannot be made longer, choose another --out"
+            f"{out}: its learning rates are scheduled over {was} rounds, so it cannot take more; choose another --out"
         )
     if config.training.rounds > was and was % every:
         raise TacitError(
-            f"{out}: its last round, {was}, was evaluated out of turn (training.evaluate_every = {every}); it cannot "
-            "be made longer, choose another --out"
+            f"{out}: its last round, {was}, is not a multiple of training.evaluate_every = {every}, so it cannot take "
+            "more rounds; choose another --out"
         )
 
 
@@ -122,29 +122,32 @@ def place(out: Path) -> None:
 
 
 def make(config: Config, out: Path) -> None:
-    """Writes config.toml, first of all files: with it, whatever follows can be resumed."""
+    """Writes config.toml before any other file: a directory that has it can be resumed."""
     file, text = out / "config.toml", dump(config)
     try:
         if not file.is_file() or file.read_text("utf-8") != text:  # a new run, or more rounds
-            for outcome in ("summary.json", "report.html"):  # of the shorter run; this one has not finished
-                (out / outcome).unlink(missing_ok=True)
+            for result in ("summary.json", "report.html"):  # of the shorter run; this one has not finished
+                (out / result).unlink(missing_ok=True)
             write_atomic(file, text)
         (out / "checkpoints").mkdir(exist_ok=True)
-        for left in (*out.glob(".*.part"), *out.glob("checkpoints/.*.part")):  # left by a killed process
-            left.unlink()
+        for unfinished in (
+            *out.glob(".*.part"),
+            *out.glob("checkpoints/.*.part"),
+        ):  # unfinished by a killed process
+            unfinished.unlink()
     except OSError as error:
         raise cannot_write(out / "checkpoints", error) from None
 
 
 def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
-    """Reads what turns text into ids."""
+    """Reads the vocabulary of a run, or the spelling of a piece model."""
     words = vocabulary.load(path / WORDS)
     if not config.text.pieces:
         return words
-    found = pieces.load(path / "pieces.model")
-    if found.vocabulary != words:
+    piece_model = pieces.load(path / "pieces.model")
+    if piece_model.vocabulary != words:
         raise TacitError(f"{path / 'pieces.model'}: its pieces are not those of {WORDS}; restore it")
-    return Spelling(found, vocabulary.load(path / "words.txt"))
+    return Spelling(piece_model, vocabulary.load(path / "words.txt"))
 
 
 def has_words(path: Path) -> bool:
@@ -153,7 +156,7 @@ def has_words(path: Path) -> bool:
 
 
 def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> None:
-    """Writes the vocabulary of a run; vocabulary.txt comes last, so where it is, all files are."""
+    """Writes the vocabulary of a run; vocabulary.txt comes last, so its presence means that all files are complete."""
     if spelling:
         write_atomic(path / "pieces.model", spelling.pieces.proto)
         spelling.words.save(path / "words.txt")
@@ -161,7 +164,7 @@ def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> Non
 
 
 def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
-    """Reads the model of the best round; with `rounds`, the checkpoint must be of one of them."""
+    """Reads the model of the best round; with `rounds`, the checkpoint must belong to one of them."""
     tree, facts = _checkpoint(path, BEST, like)
     if rounds and int(facts.get("round", 0)) not in rounds:
         raise TacitError(
@@ -185,12 +188,12 @@ def _checkpoint(path: Path, name: str, like: Any) -> tuple[Any, dict[str, str]]:
 
 
 def _words_hash(path: Path) -> str:
-    """Short hash of the vocabulary of a run."""
+    """Returns a short hash of the vocabulary of a run."""
     return hashlib.sha256((path / WORDS).read_bytes()).hexdigest()[:16]
 
 
 def digest(path: Path) -> str:
-    """Hash of the best checkpoint, by which a distilled or personal model knows its network."""
+    """Returns a hash of the best checkpoint, which distilled and personal models store to identify their network."""
     try:
         return hashlib.sha256((path / BEST).read_bytes()).hexdigest()
     except OSError as error:
@@ -206,7 +209,7 @@ def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None
 
 
 def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int, Best | None]:
-    """Reads the last checkpoint (`state` if there is none), its round and the best round; cuts the logs back to it."""
+    """Reads the last checkpoint (`state` if there is none), its round and the best round; truncates the logs to it."""
     done, best, rounds = 0, None, training.rounds
     if (out / LAST).exists():
         state, facts = _checkpoint(out, LAST, state)

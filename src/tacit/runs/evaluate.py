@@ -26,7 +26,7 @@ def evaluate_run(
     """
     config, spelling = run.config, run.spelling
     if corpus is not None and not same_corpus(corpus, config.text.corpus, data):
-        by_people = corpus == "typists" or is_messages(resolve(corpus, data))  # which have no protocol
+        by_people = corpus == "typists" or is_messages(resolve(corpus, data))  # these have no protocol
         other = config.text.of(corpus, "plain" if by_people else config.text.protocol)
         text = whole_corpus(other, config.typists, run.encoder, data, progress)
         return {"text": corpus, **summary(run.score(text), text, spelling)}

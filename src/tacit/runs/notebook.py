@@ -45,7 +45,7 @@ def train(
     """Trains a model, writes a run directory and returns the run.
 
     Calling it again with the same arguments resumes an interrupted run, and returns a finished one at once. More
-    `rounds` make a finished run longer. Any other change of the settings is refused: choose another `out`.
+    `rounds` continue a finished run. Any other change of the settings is an error: choose another `out`.
 
     Args:
         preset: a name of `tacit.presets()`, a TOML file, or the `config` of another run.
@@ -57,7 +57,7 @@ def train(
         optimiser: a server optimiser: a name, an optax transformation, or a function that returns one.
         data: the directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit).
         progress: whether to show a progress bar.
-        callbacks: callbacks that hear of each round.
+        callbacks: `tacit.Callback`s that the run calls in each round.
         settings: any key of the configuration, by its name with a dot.
 
     Example:
@@ -97,7 +97,7 @@ def train(
 def compare(*runs: Run | str | Path) -> Table:
     """Compares finished runs on their test parts: a row per run, each figure with the half-width of its 95 % interval.
 
-    An interval over people needs several; where there is one voice, it is missing.
+    An interval needs several people; for a text of one person it is missing.
 
     Example:
         tacit.compare(run, "runs/other")
@@ -126,7 +126,7 @@ def presets() -> dict[str, str]:
 
 
 def _name(part: Any, register: str) -> str | None:
-    """The name of a rule or optimiser; an object is registered under its own name."""
+    """Returns the name of a rule or optimiser; an object is registered under its own name."""
     return part if part is None or isinstance(part, str) else getattr(plugins, register)(part)
 
 
@@ -138,7 +138,7 @@ def _resolve(preset: str | Path | Config, given: dict[str, Any]) -> Config:
 
 
 def _assignment(key: str, value: Any) -> str:
-    """A setting as `--set` takes it; a number of numpy is a number."""
+    """Returns a setting as `--set` takes it; numpy scalars count as numbers."""
     value = value.item() if hasattr(value, "item") else str(value) if isinstance(value, Path) else value
     if not isinstance(value, bool | int | float | str):
         raise TacitError(f"{key} = {value!r} must be a number, a string, true or false")

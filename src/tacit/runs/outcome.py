@@ -44,7 +44,7 @@ def summarise(
         if noise
         else "no privacy mechanism was used",
     }
-    with np.errstate(over="ignore", invalid="ignore"):  # of a model that has nearly diverged
+    with np.errstate(over="ignore", invalid="ignore"):  # the model may have nearly diverged
         for part, text in (("valid", ready.valid), ("test", ready.test), ("seen", ready.seen)):
             figures[part] = None if text is None else summary(score(params, text), text, ready.spelling)
     if hosts.first():

@@ -1,6 +1,6 @@
-"""Plots: inline SVG for pages, which opens without network, and the figure that a notebook shows.
+"""Draws plots: inline SVG for pages, which needs no network, and figures for notebooks.
 
-Figures are made as objects, never through pyplot: that would change the plots of the notebook that calls.
+Figures are made as objects, never through pyplot, which would change the plots of the calling notebook.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 
 class NotebookFigure(Figure):
-    """A figure that a notebook shows, also where pyplot was never imported."""
+    """A figure that a notebook displays, even if pyplot was never imported."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -56,13 +56,13 @@ def curves(
     xlabel: str = "round",
     percent: bool = False,
 ) -> str:
-    """Draws lines over rounds, with dashed levels for what has no rounds (an n-gram), as SVG."""
+    """Draws lines over rounds as SVG, with dashed levels for models without rounds (an n-gram)."""
     with rc_context(_STYLE):
         figure = Figure(figsize=(5.2, 3.1))
         axes = figure.subplots()
         for colour, (name, (x, y)) in zip(COLOURS * 4, lines.items(), strict=False):
             _line(axes, x, y, colour, name)
-        others = (COLOURS * 4)[len(lines) :]  # a name has the colour that it has among bars
+        others = (COLOURS * 4)[len(lines) :]  # a name has the same colour as in `bars`
         for colour, (name, value) in zip(others, (levels or {}).items(), strict=False):
             axes.axhline(value, color=colour, linestyle="--", linewidth=1.2, label=_plain(name))
         _scale(axes, ylabel, log, percent, xlabel)
@@ -93,7 +93,7 @@ def learning_curves(metrics: Mapping[str, Sequence[Any]], title: str) -> Figure:
 
 
 def _measured(metrics: Mapping[str, Sequence[Any]], key: str) -> Curve:
-    """The rounds in which something was measured, and its values."""
+    """Returns the rounds in which a measure was taken, and its values."""
     values = metrics.get(key, [])
     points = [(x, y) for x, y in zip(metrics["round"], values, strict=False) if y is not None]
     return [x for x, _ in points], [y for _, y in points]
@@ -117,7 +117,7 @@ def _scale(axes: Any, ylabel: str, log: bool = False, percent: bool = False, xla
 
 
 def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | None = None) -> str:
-    """Draws one bar per name, from top to bottom, with error bars where given, as SVG."""
+    """Draws one bar per name as SVG, from top to bottom, with error bars if given."""
     with rc_context(_STYLE):
         names = list(values)
         figure = Figure(figsize=(5.2, 0.8 + 0.4 * len(names)))
@@ -140,7 +140,7 @@ def bars(values: Mapping[str, float], label: str, errors: Mapping[str, float] | 
 def clusters(
     groups: Sequence[str], series: Mapping[str, Sequence[float | None]], xlabel: str, ylabel: str
 ) -> str:
-    """Draws bars side by side, one cluster per group and one colour per series, as SVG."""
+    """Draws bars side by side as SVG, one cluster per group and one colour per series."""
     with rc_context(_STYLE):
         figure = Figure(figsize=(5.2, 3.1))
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""report.html: a run (and what it is compared with) on one page that opens without network.
+"""Writes report.html: a run, and the models it is compared with, on one page that opens without network.
 
 Everything on the page comes from the files of the run directories.
 """
@@ -66,7 +66,7 @@ def entry_of(run: Run, name: str | None = None) -> Entry:
     try:
         lines = read_lines(run.path / "metrics.jsonl")
         entry = Entry(name or run.config.name, summary["test"], summary["seen"], lines)
-        for part in ("test", "seen"):  # are the figures there?
+        for part in ("test", "seen"):  # fails if figures are missing
             comparison([entry], part)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise TacitError(
@@ -88,7 +88,7 @@ def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]
 
 
 def _cell(figures: Mapping[str, Any], key: str, shape: str) -> str:
-    """A figure, with the half-width of its interval where there is one (NaN for one person, null in a file)."""
+    """Formats a figure, with the half-width of its interval if there is one (NaN for one person, null in a file)."""
     half = figures.get("ci95", {}).get(key)
     around = f" ± {format(half, shape)}" if half and not math.isnan(half) else ""
     return format(figures[key], shape) + around
@@ -138,20 +138,20 @@ def figures(entries: Sequence[Entry]) -> list[str]:
 
 def render(page: Page) -> str:
     """Makes the HTML of a page."""
-    people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a test split has one voice only
+    people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a fixed test split counts as one person
     out = [
         f"<h1>{html.escape(page.title)}</h1><p class=lead>{html.escape(page.lead)}</p>",
-        "<h2>How it learned</h2>",
+        "<h2>Training</h2>",
         *(f"<figure>{svg}</figure>" for svg in figures(page.entries)),
-        "<h2>On people it never saw</h2>" if people else "<h2>On the test text</h2>",
+        "<h2>Held-out people</h2>" if people else "<h2>Test text</h2>",
         table(comparison(page.entries)),
         "<p>Perplexity counts every word and sentence end. Recall is the share of typed words that were the first "
-        "suggestion, or among the first three; a word outside the vocabulary is a miss."
+        "suggestion, or one of the first three; a word outside the vocabulary is a miss."
         + (" ± is a 95 % interval over people (jackknife).</p>" if people else "</p>"),
     ]
     if any(e.seen for e in page.entries):
         out += [
-            "<h2>On later messages of people it learned from</h2>",
+            "<h2>Later messages of people in training</h2>",
             table(comparison(page.entries, "seen")),
         ]
     if spread := [e for e in page.entries if people and e.test.get("by_person")]:
@@ -160,9 +160,9 @@ def render(page: Page) -> str:
             [e.name, *(f"{e.test['by_person']['top1'][q]:.2%}" for q in ("p10", "p50", "p90"))]
             for e in spread
         ]
-        out += ["<h2>People differ: top-1 recall</h2>", table(rows)]
+        out += ["<h2>Top-1 recall by person</h2>", table(rows)]
     if page.suggestions:
-        out += ["<h2>What it would suggest</h2>", _suggestions(page.suggestions)]
+        out += ["<h2>Suggestions</h2>", _suggestions(page.suggestions)]
     out += page.sections
     if page.data:
         out += ["<h2>The text</h2>", table([["", ""], *map(list, page.data)])]
@@ -223,7 +223,7 @@ def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str
         rows.insert(
             3,
             (
-                "a client sends and receives a round",
+                "a client sends and receives per round",
                 f"{sent['up'] / 1e6:.2f} MB and {sent['down'] / 1e6:.2f} MB",
             ),
         )

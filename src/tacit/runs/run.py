@@ -1,4 +1,4 @@
-"""A run directory as one object: its configuration, its data, its best model and its figures, read when asked for."""
+"""A run directory as one object: its configuration, data, best model and figures, each read on first use."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def config(self) -> Config:
-        """The configuration as resolved, every key.
+        """The configuration as resolved, with every key.
 
         Example:
             run.config.training.rounds
@@ -114,7 +114,7 @@ class Run:
 
     @property
     def metrics(self) -> Table:
-        """What was measured in each round: a table with a row per round, None where a value is missing.
+        """The metrics of each round: a table with a row per round, None where a value is missing.
 
         Example:
             run.metrics                       # displays as a table
@@ -152,14 +152,16 @@ class Run:
                 f"{file}: not a summary written by Tacit ({error}); train the run again"
             ) from None
         if not isinstance(summary, dict):
-            raise TacitError(f"{file}: not a summary written by Tacit (it is no table); train the run again")
+            raise TacitError(
+                f"{file}: not a summary written by Tacit (it is not a table); train the run again"
+            )
         return summary
 
     def prepare(self, data: Path | None = None, words: Vocabulary | None = None) -> Prepared:
         """Reads the text of the run again, split as it was for training.
 
         `data` is the directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit). With `words` the text is
-        encoded in these words, also where the run has a piece model.
+        encoded in these words, even if the run has a piece model.
 
         Example:
             len(run.prepare().clients)   # people trained on
@@ -200,7 +202,7 @@ class Run:
         Example:
             run.plot().savefig("run.png")
         """
-        from tacit.runs.plots import learning_curves  # matplotlib takes a moment to load
+        from tacit.runs.plots import learning_curves  # here, because matplotlib is slow to import
 
         return learning_curves(self.metrics, self.config.name)
 

@@ -1,7 +1,7 @@
 """Trains a run: makes the rounds, evaluates after them, and writes the run directory.
 
-Where several processes train together (`federated.hosts`), all of them run this code, but only the first uses the
-directory: it reads, sends the others what it read, and writes.
+If several processes train together (`federated.hosts`), all run this code, but only the first uses the directory: it
+reads and writes, and sends the others what it read.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def train(
 ) -> dict[str, Any]:
     """Trains a configuration in the directory `out` and returns the summary of the run."""
     with contextlib.ExitStack() as stack:
-        there = out.is_dir()
+        exists = out.is_dir()
         if hosts.first():
-            if there:
+            if exists:
                 stack.enter_context(held(out))
             directory.check(config, out, resume)
             config = directory.as_begun(config, out)
@@ -81,7 +81,7 @@ def train(
         trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
         begun = _Begun(config, out, ready, trainer, score, *_restore(config, out, trainer))
         if hosts.first():  # nothing is written before everything has been checked
-            if not there:
+            if not exists:
                 directory.place(out)
                 stack.enter_context(held(out))
                 # another process may have made a run here in the meantime
@@ -143,7 +143,7 @@ def _rounds(run: _Begun, callbacks: Sequence[Callback]) -> Best | None:
 
 
 def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
-    """What the processes of a job must share; the path of the corpus may differ between hosts."""
+    """Returns what all processes of a job must have in common; the path of the corpus may differ between hosts."""
     text = dataclasses.replace(config.text, corpus="", inventory="", words="", fingerprint=ready.fingerprint)
     parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
     return {
@@ -155,7 +155,7 @@ def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
 
 
 def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Best | None]:
-    """The state to resume from, as the first process reads it: the last checkpoint, or a new model."""
+    """Returns the state to resume from, as the first process reads it: the last checkpoint, or a new model."""
     state = trainer.init(jax.random.key(config.seed))
     done, best = 0, None
     if hosts.first():
@@ -166,7 +166,7 @@ def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Bes
 
 
 def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Trainer:
-    """Makes the trainer of a configuration."""
+    """Returns the trainer of a configuration."""
     loss = next_word_loss(model)
     training = config.training
     if training.mode == "central":
@@ -187,7 +187,7 @@ def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Train
 
 
 def sample(text: Packed, sentences: int, seed: int) -> Packed:
-    """Draws at most `sentences` sentences of a text at random, and keeps who typed them."""
+    """Draws at most `sentences` sentences of a text at random; each keeps its typist."""
     total = len(text.offsets) - 1
     if total <= sentences:
         return text

@@ -129,7 +129,7 @@ def test_perplexity_grows_slowly_and_without_jumps() -> None:
     found = [nll(prune(model, size, of_text(model, train)), test) for size in sizes]
     assert found[0] == pytest.approx(nll(model, test), rel=1e-12)
     assert found[4] - found[0] < 0.25 * (found[-1] - found[0])  # half of the n-grams carry most of it
-    luck = pruning._with_what_hangs_on(model.topology, np.random.default_rng(0).random(whole))
+    luck = pruning._with_dependents(model.topology, np.random.default_rng(0).random(whole))
     luck[model.topology.backoff[model.topology.owners] < 0] = 1.0
     at_random = restrict(model, luck >= np.sort(luck)[whole - sizes[4]])
     assert len(at_random.topology.labels) >= sizes[4]

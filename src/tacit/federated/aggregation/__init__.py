@@ -1,7 +1,7 @@
 """Aggregation: how a cohort's updates become one pseudo-gradient, by addition only.
 
 A rule is a pair of functions. `message` returns what one client sends; messages are added, in any order and any
-grouping; `combine` makes the pseudo-gradient g from the sum, and the server steps along −g. Nothing else looks at
+grouping; `combine` makes the pseudo-gradient g from the sum, and the server steps along −g. Nothing else reads
 messages, so a rule runs unchanged along an array axis, over devices, or one arrival at a time.
 
 Softmax weights need e^s, which overflows. A message may therefore hold `Peaked` parts: values that are still to be
@@ -35,14 +35,14 @@ from tacit.federated.aggregation.sums import (
 
 @dataclass(frozen=True)
 class AggregationConfig:
-    """How updates become one: the table [aggregation] of a configuration."""
+    """How updates are aggregated: the table [aggregation] of a configuration."""
 
     rule: str = "mean"  # built in, of a file of TACIT_RULES, or registered (see tacit.federated.plugins)
     noise: float = number(0.0, 0)  # β of the papers: normal noise on what a client sends; not privacy
-    code: str = ""  # hash of a custom rule's code; a run writes it down
+    code: str = ""  # hash of a custom rule's code, written by a run
     settings: Settings = field(
         default_factory=dict, metadata=OPEN
-    )  # the rule's own settings, which stand in the table itself
+    )  # the rule's own settings, which are keys of the table itself
 
 
 def rules() -> dict[str, Callable[..., Aggregation]]:
@@ -79,7 +79,7 @@ def aggregation(config: AggregationConfig, scheme: str = "uniform") -> Aggregati
         )
     if config.settings.get("uniform"):
         raise TacitError(
-            f"aggregation.uniform = true and sampling.scheme = '{scheme}' both say what a client weighs; remove one"
+            f"aggregation.uniform = true and sampling.scheme = '{scheme}' both set a client's weight; remove one"
         )
     return {"original": absent_keep(), "II": rescaled()}.get(scheme, rule)
 

@@ -3,7 +3,7 @@
     L′ = Σ_k (log a_k + log d_k),   a = softmax(s),   s_k = θᵀθ_k/√n,   d_k = ‖θ − θ_k‖₂
 
 over the whole parameter vector of n numbers. The paper's gradient does not follow from its loss, so both
-are here; `aggregation.form` says which one a run uses:
+are here; `aggregation.form` chooses:
 
 exact       ∇L′ = (Σθ_k − m Σ a_k θ_k)/√n + Σ (θ − θ_k)/d_k²
 as-printed  ∇   = Σθ_k/√n + (Σ 1/d_k) · 2 Σ (θ − θ_k),   d_k = ‖θ − θ_k‖²

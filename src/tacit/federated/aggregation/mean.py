@@ -1,6 +1,6 @@
 """Means: FedAvg's, and the averaging schemes of paper 5's Table 4.
 
-A client sends (a Δ, a). A scheme says what a is and how the server uses the two sums:
+A client sends (a Δ, a). A scheme defines a and how the server uses the two sums:
 
     uniform, I, transformed II   Σ aΔ / Σ a              a = n_k (FedAvg), or 1 (`aggregation.uniform`)
     original                     Σ aΔ                     a = p_k = n_k / n: absent clients keep w_t

@@ -1,4 +1,4 @@
-"""What clients send, and how it is added.
+"""Client messages, and how they are added.
 
 Softmax weights need e^s, which overflows. A message may therefore hold `Peaked` parts, which `total` adds like
 log-sum-exp.
@@ -35,10 +35,10 @@ class Aggregation(NamedTuple):
 
     message: Callable[..., ClientMessage]  # (w_t, update w_k − w_t, weight[, steps])
     combine: Callable[[Params, ClientMessage], Params]  # (w_t, sum of messages) → pseudo-gradient
-    with_steps: bool = False  # whether `message` also takes the number of steps that the client made
+    with_steps: bool = False  # whether `message` also takes the client's number of steps
 
-    def say(self, params: Params, update: Params, weight: Array, steps: Array) -> ClientMessage:
-        """Returns the message of a client that made so many steps."""
+    def client_message(self, params: Params, update: Params, weight: Array, steps: Array) -> ClientMessage:
+        """Returns the message of a client; `message` takes `steps` only if the rule asks for them."""
         return self.message(params, update, weight, *((steps,) if self.with_steps else ()))
 
 

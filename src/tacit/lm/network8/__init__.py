@@ -1,2 +1,2 @@
-"""Networks with 8 bits a weight, run by numpy alone: the file (`reader`, `writer`), the recurrence (`forward`), and the
-model that can be asked (`model`)."""
+"""Networks with 8 bits per weight that need numpy only: the file (`reader`, `writer`), the recurrence (`forward`), and
+the `Model` (`model`)."""

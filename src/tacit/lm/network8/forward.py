@@ -1,8 +1,8 @@
 """The recurrence of an 8-bit network in numpy, word by word.
 
 The formulas are those of tacit.models.gru and tacit.models.lstm, which a test compares with these. Weights are
-8-bit, states and sums are float32. Whoever types on keeps the `State`: a word costs one step and one product with
-the output, a letter of the next word only a look at the scores of the words that begin so.
+8-bit, states and sums are float32. A caller that keeps the `State` pays one step and one product with the output for a
+word; for a letter of the next word it only looks up scores of words with that prefix.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _EPSILON = np.float32(1e-5)  # of the layer normalisation
 
 
 class State(NamedTuple):
-    """What a network remembers after some words of n messages."""
+    """The state of a network after some words of n messages."""
 
     layers: tuple[tuple[Float32s, ...], ...]  # of each layer: h [n, H], or r [n, E] and c [n, H]
-    features: Float32s  # [n, size], what the next word is scored by
+    features: Float32s  # [n, size], input of the output layer
 
 
 def step(model: Network8, state: State | None, ids: NDArray[np.integer]) -> State:
-    """One word further in n messages, ids [n]; None is the state before any word. `<s>` forgets the state."""
+    """Returns the state after one more word of n messages, ids [n]; None is the initial state. `<s>` resets it."""
     a, n = model.architecture, len(ids)
     embedding = model.matrices["embedding"]
     x = embedding.codes[ids].astype(np.float32) * embedding.scale[ids, None]
@@ -75,7 +75,7 @@ def _lstm(model: Network8, at: str, before: tuple[Float32s, ...], x: Float32s) -
 
 
 def _grouped(matrix: Matrix, x: Float32s, a: Architecture) -> Float32s:
-    """A product in groups that do not see one another, [n, gates, H]."""
+    """Returns the block-diagonal product of a group LSTM, [n, gates, H]."""
     n, rows = len(x), a.gates * a.hidden // a.groups
     parts = [
         times(Matrix(matrix.codes[k * rows : (k + 1) * rows], matrix.scale[k * rows : (k + 1) * rows]), some)
@@ -94,7 +94,7 @@ def _normalise(x: Float32s, gain: Float32s, shift: Float32s) -> Float32s:
 
 
 def log_probs(model: Network8, state: State) -> Float32s:
-    """log p of every word after each of n messages, [n, V]."""
+    """Returns log p of every word after each of n messages, [n, V]."""
     output = model.matrices["embedding" if model.architecture.tied else "output"]
     scores = times(output, state.features) + model.vectors["output_bias"]
     scores -= scores.max(1, keepdims=True)
@@ -102,7 +102,7 @@ def log_probs(model: Network8, state: State) -> Float32s:
 
 
 def state_after(model: Network8, words: Sequence[str]) -> State:
-    """The state after the first words of a message; of a long one, after the last words of it."""
+    """Returns the state after the words of a message; of a long one, after its last words only."""
     recent = words[max(0, len(words) - model.longest) :]
     state = step(model, None, np.array([BOS]))
     for word in recent:

@@ -1,6 +1,6 @@
-"""An 8-bit network as a model that can be asked.
+"""An 8-bit network as a `Model`.
 
-A keyboard asks after every letter, and its context grows by a word at a time. The last state is therefore kept: the
+A keyboard queries it after every letter, and the context grows by one word at a time. So the last state is kept: the
 same context costs nothing, and one more word costs one step.
 """
 
@@ -20,7 +20,7 @@ from tacit.text.packed import Packed
 
 
 def network8_model(stored: Network8) -> Model:
-    """Makes an open file into a model; only `score`, which reads much text, runs on JAX."""
+    """Returns an open file as a model; only `score`, which reads much text, runs on JAX."""
 
     def read(rows: NDArray[np.int32]) -> NDArray[np.floating]:
         state, columns = None, []
@@ -30,7 +30,7 @@ def network8_model(stored: Network8) -> Model:
         return np.stack(columns, axis=1)  # [messages, time, V]
 
     def score(text: Packed) -> Scores:
-        from tacit.federated.evaluation import scorer  # a keyboard needs no JAX
+        from tacit.federated.evaluation import scorer  # here, so that a keyboard loads no JAX
         from tacit.lm.network8.writer import as_model
 
         network, params = as_model(stored)
@@ -46,7 +46,7 @@ def network8_model(stored: Network8) -> Model:
 
 
 def typing_on(stored: Network8) -> Forward:
-    """Makes the function from a context to log p of all words, which remembers the last context it was asked for."""
+    """Returns a function from a context to log p of all words, which keeps the state of its last context."""
     last: list[tuple[list[str], State, Floats]] = []
 
     def forward(context: list[str]) -> Floats:

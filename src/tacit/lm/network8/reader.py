@@ -1,6 +1,6 @@
-"""A network in 8 bits a weight, run by numpy alone: what a phone loads when it has room for the network itself.
+"""Reads a network with 8 bits per weight, for phones that have room for the network itself; it needs numpy only.
 
-Nothing here imports JAX. The file is mapped and used as it lies on disk; a block of a matrix becomes float32 only
+Nothing here imports JAX. The file is memory-mapped and used as it is on disk; a block of a matrix becomes float32 only
 while it is multiplied, so that a network of n weights takes about n bytes. All numbers are little-endian.
 
     0    8 bytes  "TacitNN\\n"
@@ -17,12 +17,12 @@ while it is multiplied, so that a network of n weights takes about n bytes. All 
            with a typed prefix are a range of ids, as in a compact n-gram file. Ids 0, 1, 2: `<s>`, `</s>`, `<unk>`
 
 The other sections are the network's weights, named as in tacit.models. A matrix has two sections. `NAME` holds int8
-[outputs, inputs], a row for each number that a product gives. `NAME.scale` holds float32 low, float32 high and uint8
+[outputs, inputs], a row for each output. `NAME.scale` holds float32 low, float32 high and uint8
 [outputs] c: row j stands for the weights
 
     code · low · (high / low)^(c_j / 255)        code from −127 to 127
 
-The embedding has a row for each word; where the model is tied, the same rows score the next word. A vector (biases,
+The embedding has a row for each word; if the model is tied, the same rows score the next word. A vector (biases,
 gains, shifts) is float16. E the embedding's size, H the hidden size, G groups, D the layer, S its input's size:
 
     embedding [V, E], output_bias [V]; not tied: output [V, H]
@@ -59,13 +59,13 @@ MOST = 127  # the greatest code
 MOST_TEXT = 1 << 26  # bytes of all words, unpacked
 
 _BLOCK = 1 << 16  # weights that are float32 at a time: they stay in the cache
-_LONGEST = 1000  # words of a context, where the run had no limit
+_LONGEST = 1000  # words of a context, if the run had no limit
 
 Float32s = NDArray[np.float32]
 
 
 class Architecture(NamedTuple):
-    """What kind of network: tacit.models.ModelConfig as far as it shapes the numbers."""
+    """The architecture: the fields of tacit.models.ModelConfig that shape the weights."""
 
     kind: str
     embedding: int
@@ -80,7 +80,7 @@ class Architecture(NamedTuple):
 
     @property
     def gates(self) -> int:
-        """Of an LSTM: three where the forget gate is coupled."""
+        """The number of gates of an LSTM: three if the forget gate is coupled."""
         return 3 if self.coupled else 4
 
 
@@ -99,7 +99,7 @@ class Matrix(NamedTuple):
 class Network8:
     """An open file. `forward` computes with it."""
 
-    facts: dict[str, Any]  # what the section "meta" says
+    facts: dict[str, Any]  # the section "meta"
     architecture: Architecture
     words: tuple[str, ...]  # [V], from id 3 on in the order of their bytes
     matrices: dict[str, Matrix]
@@ -113,36 +113,36 @@ class Network8:
 
     @property
     def longest(self) -> int:
-        """Words of a context that are read: as many as the run was trained on together."""
+        """How many words of a context are read: the longest sequence of training."""
         return int(self.facts["max_words"]) or _LONGEST
 
     def id(self, word: str) -> int:
-        """The id of a word; that of `<unk>` if it is not there."""
+        """Returns the id of a word; that of `<unk>` if it is not in the vocabulary."""
         return self.vocabulary.index.get(word, UNK)
 
 
 def times(matrix: Matrix, x: Float32s) -> Float32s:
-    """x [n, inputs] times the matrix, [n, outputs].
+    """Returns x [n, inputs] times the matrix, [n, outputs].
 
     >>> double = Matrix(np.array([[1, 2], [0, 4]], np.int8), np.array([0.5, 0.25], np.float32))
     >>> times(double, np.ones((1, 2), np.float32)).tolist()
     [[1.5, 1.0]]
     """
     rows, columns = matrix.codes.shape
-    found = np.empty((len(x), rows), np.float32)
+    product = np.empty((len(x), rows), np.float32)
     step = max(1, _BLOCK // columns)
     for first in range(0, rows, step):
         block = matrix.codes[first : first + step].astype(np.float32)
         if len(x) == 1:
-            np.matmul(block, x[0], out=found[0, first : first + step])
+            np.matmul(block, x[0], out=product[0, first : first + step])
         else:
-            found[:, first : first + step] = x @ block.T
-    found *= matrix.scale
-    return found
+            product[:, first : first + step] = x @ block.T
+    product *= matrix.scale
+    return product
 
 
 def shapes(a: Architecture, v: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The name and shape of every weight; those with two sizes are matrices."""
+    """Returns the name and shape of every weight; those with two sizes are matrices."""
     yield "embedding", (v, a.embedding)
     yield "output_bias", (v,)
     if not a.tied:
@@ -170,7 +170,7 @@ def shapes(a: Architecture, v: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def scales(low: float, high: float, codes: NDArray[np.uint8]) -> Float32s:
-    """The scale of each row from its code.
+    """Returns the scale of each row from its code.
 
     >>> scales(0.5, 2.0, np.array([0, 255], np.uint8)).tolist()
     [0.5, 2.0]
@@ -179,21 +179,21 @@ def scales(low: float, high: float, codes: NDArray[np.uint8]) -> Float32s:
 
 
 def open(path: Path, verify: bool = True) -> Network8:
-    """Map a file and check that it is whole; `verify` looks at every byte of it (about 1 ms for each megabyte)."""
+    """Maps a file and checks that it is complete; `verify` checks every byte (about 1 ms per megabyte)."""
     data, sections = map_file(path, FORM, verify)
     with fitting(path, FORM):
         return _view(data, sections)
 
 
 def _view(data: mmap.mmap, sections: Places) -> Network8:
-    """The arrays, as views of the file; an error of Python's own if one is missing or has the wrong length."""
+    """Returns the arrays as views of the file; raises KeyError or ValueError if one is missing or of wrong length."""
 
     def array(name: str, kind: str, count: int, skip: int = 0) -> NDArray[Any]:
         offset, size = sections[name]
-        found = np.frombuffer(data, np.dtype(kind), count, offset + skip)
-        if size != skip + found.nbytes:
-            raise ValueError(f"'{name}' has {size} bytes, not {skip + found.nbytes}")
-        return found
+        view = np.frombuffer(data, np.dtype(kind), count, offset + skip)
+        if size != skip + view.nbytes:
+            raise ValueError(f"'{name}' has {size} bytes, not {skip + view.nbytes}")
+        return view
 
     def text(name: str) -> bytes:
         offset, size = sections[name]
@@ -203,7 +203,7 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
     a = _architecture(facts["model"])
     words = _words(text("words"), facts["vocabulary"], sections["embedding"][1] // a.embedding)
     if facts["case"] not in ("lower", "keep") or int(facts["max_words"]) < 0:
-        raise ValueError("its 'case' or 'max_words' is none")
+        raise ValueError("its 'case' or 'max_words' is not valid")
     matrices: dict[str, Matrix] = {}
     vectors: dict[str, Float32s] = {}
     for name, shape in shapes(a, facts["vocabulary"]):
@@ -221,13 +221,13 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
 
 
 def _words(packed: bytes, vocabulary: int, rows: int) -> list[str]:
-    """The words from id 3 on; little room is taken by a section that would swell to much more than it should."""
+    """Returns the words from id 3 on; the unpacked size is bounded, so a malicious section cannot fill the memory."""
     unpack = zlib.decompressobj()
     text = unpack.decompress(packed, MOST_TEXT)
     if not unpack.eof:
-        raise ValueError("its words are cut short, or too long")
+        raise ValueError("its words are truncated, or too long")
     if not len(SPECIALS) < vocabulary == rows == text.count(b"\n") + len(SPECIALS):
-        raise ValueError("its words are not as many as it says")
+        raise ValueError("its number of words does not match 'vocabulary'")
     keys = text.split(b"\n")
     if keys.pop() or not keys[0] or any(one >= other for one, other in pairwise(keys)):
         raise ValueError("its words are not in order")
@@ -235,7 +235,7 @@ def _words(packed: bytes, vocabulary: int, rows: int) -> list[str]:
 
 
 def _architecture(table: dict[str, Any]) -> Architecture:
-    """The architecture that a file tells, if there is one such."""
+    """Returns the architecture of a file; refuses an impossible one."""
     a = Architecture(**{name: table[name] for name in Architecture._fields})
     sizes = (a.embedding, a.hidden, a.layers, a.groups)
     if not all(type(n) is int and n > 0 for n in sizes) or a.embedding % a.groups or a.hidden % a.groups:

@@ -1,8 +1,8 @@
-"""A run's network as an 8-bit file, and back to parameters; the file's layout is told in network8.py, which reads it.
+"""Writes a run's network as an 8-bit file, and turns a file back into parameters; `reader` documents the layout.
 
 A row's scale is its greatest weight / 127, rounded up to one of 256 scales in geometric steps, so that it takes a
-byte. The codes are the weights over that very scale, rounded: no weight is off by more than half a scale. Biases,
-gains and shifts, which are few, are float16. Only weights are rounded; what flows through the network is float32.
+byte. The codes are the weights over that rounded scale, rounded: no weight is off by more than half a scale. Biases,
+gains and shifts, which are few, are float16. Only weights are rounded; activations are float32.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write(
     case: str = "lower",
     max_words: int = 0,
 ) -> int:
-    """Write a network and return the file's length. Equal models give equal bytes: no date, no path."""
+    """Writes a network and returns the file's length. Equal models give equal bytes: no date, no path."""
     if len(words) <= len(SPECIALS):
         raise TacitError(f"{path}: the model is empty; it needs a word beside {', '.join(SPECIALS)}")
     table = dataclasses.asdict(config)
@@ -86,7 +86,7 @@ def write(
 def quantise(
     weights: NDArray[np.floating],
 ) -> tuple[NDArray[np.int8], float, float, NDArray[np.uint8]]:
-    """A matrix [outputs, inputs] in 8 bits: its codes, the least and the greatest scale, and each row's, [outputs].
+    """Returns a matrix [outputs, inputs] in 8 bits: codes, the least and greatest scale, and each row's scale code.
 
     >>> codes, low, high, rows = quantise(np.array([[127.0, -63.5], [0.5, 0.25]]))
     >>> codes.tolist(), high
@@ -99,8 +99,8 @@ def quantise(
         float(np.float32(max(positive.min(initial=np.inf) / MOST, high / _WIDEST))) if len(positive) else high
     )
     spread = np.log(high / low)
-    wanted = np.log(np.maximum(peak / MOST, low) / low)
-    steps = np.ceil(255 * wanted / spread - 1e-3) if spread > 0 else np.zeros(len(peak))
+    log_scale = np.log(np.maximum(peak / MOST, low) / low)
+    steps = np.ceil(255 * log_scale / spread - 1e-3) if spread > 0 else np.zeros(len(peak))
     rows = np.clip(steps, 0, 255).astype(np.uint8)
     scale = scales(low, high, rows).astype(np.float64)
     codes = np.clip(np.rint(weights / scale[:, None]), -MOST, MOST).astype(np.int8)
@@ -109,17 +109,17 @@ def quantise(
 
 def _half(path: Path, name: str, values: NDArray[np.floating]) -> bytes:
     if values.size and float(np.abs(values).max()) > float(np.finfo(np.float16).max):
-        raise TacitError(f"{path}: '{name}' has numbers above 65,504, too great for this file; train again")
+        raise TacitError(f"{path}: '{name}' has values above 65,504, the limit of float16; train again")
     return values.astype("<f2").tobytes()
 
 
 def as_model(stored: Network8) -> tuple[LanguageModel, Params]:
-    """The same network for JAX, with the file's ids: what an evaluation of much text runs."""
+    """Returns the same network for JAX, with the file's ids, to evaluate much text."""
     a = stored.architecture
     config = ModelConfig(**a._asdict())
     model = language_model(config, len(stored.words))
     like = jax.eval_shape(model.init, jax.random.key(0))
-    found: list[Any] = []
+    leaves: list[Any] = []
     for leaf, shape in zip(tree_names(like), jax.tree.leaves(like), strict=True):
         if leaf in stored.vectors:
             value = stored.vectors[leaf].reshape(shape.shape)
@@ -128,5 +128,5 @@ def as_model(stored: Network8) -> tuple[LanguageModel, Params]:
         else:
             turned = (*shape.shape[:-2], shape.shape[-1], shape.shape[-2])
             value = stored.matrices[leaf].floats().reshape(turned).swapaxes(-1, -2)
-        found.append(jnp.asarray(np.ascontiguousarray(value)))
-    return model, jax.tree.unflatten(jax.tree.structure(like), found)
+        leaves.append(jnp.asarray(np.ascontiguousarray(value)))
+    return model, jax.tree.unflatten(jax.tree.structure(like), leaves)

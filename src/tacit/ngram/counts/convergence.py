@@ -1,14 +1,14 @@
-"""Has the count converged? Three views of a sum that grows round by round (paper 4, section 3.2 and Figure 3).
+"""Measures whether a count has converged, in three ways (paper 4, section 3.2 and Figure 3).
 
 The Z-statistic compares two samples, X of size m₁ and Y of size m₂ (Bhattacharya & Valiant 2015):
 
     Z = Σ_i [(m₂ X_i − m₁ Y_i)² − (m₂² X_i + m₁² Y_i)] / (X_i + Y_i)        over words with X_i + Y_i > 0
 
 For independent Poisson samples of one distribution its mean is 0. The paper compares the counts after k/2 and
-after k rounds. Those are nested: the second sample holds the first, they agree too well, and Z falls below 0.
+after k rounds. These are nested: the second sample contains the first, so they agree too well and Z falls below 0.
 `halves` gives the disjoint comparison too, of the first k/2 rounds with the next k/2. Either way these counts
-are not Poisson: people use their words again and again, which raises Z, and a clipped count is worth less than
-one, which lowers it (at λ = 1 the term m₂²X + m₁²Y outweighs all else). Z is a diagnostic, not a test; it says most
+are not Poisson: people repeat their words, which raises Z, and a clipped count is worth less than
+one, which lowers it (at λ = 1 the term m₂²X + m₁²Y dominates). Z is a diagnostic, not a test; it is most informative
 at λ = ∞.
 
 Z grows like the cube of the sample. `distance` divides that out: it estimates the χ² distance

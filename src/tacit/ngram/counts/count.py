@@ -1,11 +1,11 @@
-"""Counts words across devices into a directory: what `tacit count` does.
+"""Counts words across devices and writes a directory (`tacit count`).
 
     counts.tsv          word, tab, count, by falling count; a word-piece inventory or a vocabulary is made from it
     convergence.jsonl   one line for each round
     summary.json        the chosen λ, Table 1 in numbers, the last state of convergence
     report.html         Figure 3 and Table 1
 
-The directory is written when everything is known: an interrupted count leaves nothing and starts anew.
+The directory is written at the end: an interrupted count leaves nothing and starts anew.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Counts words across devices and compares the λ on held-out people (paper 4, section 3).
 
 The λ is chosen on the validation people: the smallest, which bounds everybody's weight most, whose out-of-vocabulary
-rate cannot be told from the lowest. The test people are only reported.
+rate does not differ significantly from the lowest. The test people are only reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tacit.text.prepare import Prepared, read_population
 from tacit.text.supplement import Supplement
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
-MOST_WORDS = 64_000  # with higher orders, in the paper's keyboards
+MOST_WORDS = 64_000  # words with higher orders in the paper's keyboards
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Counted(NamedTuple):
 
 
 def check_options(options: CountOptions) -> None:
-    """Refuses a λ that bounds nothing sensible."""
+    """Refuses a λ that is not above 0."""
     for limit in options.limits:
         if not limit > 0:
             raise TacitError(
@@ -86,7 +86,7 @@ def counted_words(
         raise TacitError(
             "no client typed a word of the whitelist; give a whitelist in the language of the clients"
         )
-    # with room for every word that was seen, all λ would choose the same words
+    # a keyboard with room for every word seen would hold the same words for every λ
     capacity = options.capacity or min(MOST_WORDS, max(1, lines[-1]["seen"] // 2))
     text = beside.packed(words) if beside else None
     table = _table(options, words, capacity, ready, totals, central, text)
@@ -109,7 +109,7 @@ def counted_words(
             "seen": lines[-1]["seen"],
             "lambda": limit_name(chosen),
             "scale": scale,
-            "chosen_by": "the smallest whose OOV rate on validation people cannot be told from the lowest",
+            "chosen_by": "the smallest whose OOV rate on validation people is not significantly above the lowest",
             "order": options.order,
             "table1": table,
             "convergence": next((line["z"] for line in reversed(lines) if "z" in line), None),
@@ -132,7 +132,7 @@ def _choose(limits: Sequence[float], valid: Sequence[Sums]) -> float:
 
 
 def limit_name(limit: float) -> str:
-    """Returns how a λ is written in files.
+    """Returns the name of a λ in files.
 
     >>> limit_name(1000.0), limit_name(math.inf)
     ('1000', 'inf')
@@ -141,7 +141,7 @@ def limit_name(limit: float) -> str:
 
 
 def no_epsilon(limits: Sequence[float]) -> str:
-    """Returns why a count is not differentially private; the server learns a sum for every λ, so the bounds add up.
+    """Returns why a count is not differentially private; the server gets a sum for every λ, so the bounds add up.
 
     >>> no_epsilon([1, 1000])
     "a client's part of a round is clipped (to 1,001 in all), but no noise is added to the sum: no differential privacy"
@@ -159,7 +159,7 @@ def no_epsilon(limits: Sequence[float]) -> str:
 def collect(
     round_: Callable[[int], Round], limits: Sequence[float], vocabulary: int, rounds: int, progress: Progress
 ) -> tuple[Floats, list[dict[str, Any]]]:
-    """Carries out the rounds; returns the totals [limits, V], added in float64, and a line of convergence for each."""
+    """Runs the rounds; returns the sums [limits, V], added in float64, and a line of convergence for each round."""
     compare = set(compared_at(rounds))
     kept: dict[int, Floats] = {}  # the totals after k/2 rounds, until round k
     totals, lines = np.zeros((len(limits), vocabulary)), []

@@ -1,6 +1,6 @@
 """Measures a unigram distribution on held-out people (paper 4, section 3.3 and Table 1).
 
-A keyboard holds `capacity` words; the counts say which. Two measures on held-out typists:
+A keyboard holds the `capacity` commonest words of the counts. Two measures on held-out typists:
 
 - out-of-vocabulary rate: the share of typed words that are not among the `capacity` commonest of the counts;
 - top-1 accuracy: how often the first suggestion is the word typed, of a Kneser-Ney n-gram of the supplemental corpus
@@ -56,15 +56,15 @@ def score_counts(
     text = dataclasses.replace(text, tokens=narrow[text.tokens])
     if supplement is None:
         return by_person(_oov_only(text), text)
-    own = Vocabulary(SPECIALS + tuple(words.words[i] for i in kept.tolist()))
-    fitted = kneser_ney.fit(narrow[supplement.tokens], supplement.offsets, len(own), order)
+    model_words = Vocabulary(SPECIALS + tuple(words.words[i] for i in kept.tolist()))
+    fitted = kneser_ney.fit(narrow[supplement.tokens], supplement.offsets, len(model_words), order)
     counted = {words.words[i]: float(counts[i]) for i in kept.tolist()}
-    model, _ = with_unigrams(from_kneser_ney(fitted), own, counted)
+    model, _ = with_unigrams(from_kneser_ney(fitted), model_words, counted)
     return by_person(score(model, text), text)
 
 
 def _oov_only(text: Packed) -> Scores:
-    """Words and which of them are out of vocabulary; nothing predicts them."""
+    """Returns the words and which are out of vocabulary, without predictions."""
     none, missed = np.zeros(len(text.tokens)), np.full(len(text.tokens), len(text.tokens))
     word, outside = recall.is_word(text.tokens), text.tokens == UNK
     return of_cells(recall.cells(none, missed, word, outside, recall.is_known(text.tokens)), text)
@@ -78,7 +78,7 @@ def share(people: Sums, what: str) -> float:
 def change(base: Sums, other: Sums, what: str) -> Change:
     """Returns the relative change of a share from the baseline, with a jackknife interval over people.
 
-    Both are measured on the same people and words, so that what they have in common cancels.
+    Both are measured on the same people and words, so their common variation cancels.
     """
 
     def without(sums: Sums) -> Floats:

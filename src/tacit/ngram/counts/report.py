@@ -96,7 +96,7 @@ def page(counted: Counted) -> str:
     title = f"Tacit: words of {s['name']} counted across devices"
     lead = (
         f"{s['cohort']:,} of {s['clients']:,} clients a round, {s['rounds']:,} rounds: {s['seen']:,} of the "
-        f"{s['whitelist']:,} words of the whitelist were seen. The server learned sums of "
+        f"{s['whitelist']:,} words of the whitelist were seen. The server got sums of "
         + ("counts, clipped to each λ (not for λ = ∞)" if "inf" in s["table1"] else "clipped counts")
         + ", nothing else."
     )
@@ -110,7 +110,7 @@ def page(counted: Counted) -> str:
         ["capacity of the keyboard", f"{s['capacity']:,} words"],
         ["λ of counts.tsv", f"{s['lambda'].replace('inf', '∞')} ({s['chosen_by']})"],
         [
-            "a client sends a round",
+            "a client sends per round",
             f"{s['bytes_per_client_and_round']['up'] / 1e6:.2f} MB for all λ together",
         ],
         ["privacy", f"ε: none ({s['epsilon_reason']})"],
@@ -121,9 +121,9 @@ def page(counted: Counted) -> str:
             f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
             "<h2>Convergence (Figure 3)</h2>",
             *(f"<figure>{svg}</figure>" for svg in figures(counted)),
-            "<p>Left: how far the counts of two halves of the rounds are apart. Halves that are nested agree too well, "
+            "<p>Left: distance between the counts of two halves of the rounds. Nested halves agree too well, "
             "and Z falls below 0. Counts of people are not Poisson: this is a diagnostic, not a test.</p>",
-            "<h2>What λ does (Table 1)</h2>",
+            "<h2>The effect of λ (Table 1)</h2>",
             table(comparison(s)),
             "<p>Measured: on held-out typists of this corpus. OOV rate: typed words that are not among the "
             f"{s['capacity']:,} commonest of the counts. Top-1: first suggestions that were the word typed, of a "

@@ -1,18 +1,18 @@
-"""Words counted across devices (paper 4, section 3.1): U = Σ_i w_i C_i, and nothing but that sum.
+"""Counts words across devices (paper 4, section 3.1): the server gets U = Σ_i w_i C_i and nothing else.
 
-C_i are the counts of client i over a whitelist; a word outside it has no place in C_i, so it cannot be sent. Each
+C_i are the counts of client i over a whitelist; a word outside it has no entry in C_i, so it cannot be sent. Each
 client's counts are L1-clipped before they leave it:
 
     w_i = λ / max(λ, Σ C_i)          λ = 1: everybody weighs the same;  λ = ∞: the true counts
 
 Counting is training: from w = 0, one step at rate 1 down the linear objective L(w) = −Σ_x C_i(x) w(x) ends at
-w = C_i. So a client that counts is a client that trains, the clipping is the message of an `Aggregation`, and the
-cohort goes through the very program that trains models (`federated.cohort_sums`); what secures or noises the sum of
-messages there does so here. Every λ asked for is a row of the same message.
+w = C_i. So the clipping is the message of an `Aggregation`, and the program that trains models
+(`federated.cohort_sums`) also counts; secure aggregation or noise on the sum of messages there applies here. Each λ is
+a row of the same message.
 
 A round's sum is made in float32, in which whole numbers are exact below 2²⁴; a sum that reaches it is refused.
-The server adds rounds in float64. A client asked in several rounds says the same again: the simulator's people
-type nothing new, unlike phones.
+The server adds rounds in float64. A client that is sampled in several rounds sends the same counts again: unlike on
+phones, the simulator's people type nothing new.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ class Tally(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What the server learns in a round."""
+    """What the server gets in a round."""
 
-    counts: Floats  # [limits, V]: the sum of the clipped counts; ids 0 to 2 are no words and stay 0
+    counts: Floats  # [limits, V]: the sum of the clipped counts; ids 0 to 2 are not words and stay 0
     clients: int  # that reported
-    dropped: int  # that were asked and did not
+    dropped: int  # that were sampled and did not report
 
 
 def clipped_counts(limits: Sequence[float]) -> Aggregation:
-    """The rule: a client says its counts ([V], its update), clipped for each λ; the server adds what was said.
+    """Returns the rule: a client sends its counts ([V], its update), clipped for each λ; the server adds them.
 
-    >>> said = clipped_counts([1, 4, math.inf]).message(None, jnp.array([6.0, 2.0]), None)
-    >>> said.tolist()
+    >>> message = clipped_counts([1, 4, math.inf]).message(None, jnp.array([6.0, 2.0]), None)
+    >>> message.tolist()
     [[0.75, 0.25], [3.0, 1.0], [6.0, 2.0]]
     """
     for limit in limits:
@@ -74,7 +74,7 @@ def clipped_counts(limits: Sequence[float]) -> Aggregation:
         raise TacitError("no λ was given; give one at least, for example 1000")
 
     def message(params: Params, update: Params, weight: Array) -> ClientMessage:
-        del params, weight  # no model was sent, and λ is what decides how much a client weighs
+        del params, weight  # there is no model, and λ sets a client's weight
         most = jnp.asarray(limits, jnp.float32)
         # min(1, λ / ΣC) is λ / max(λ, ΣC), without ∞ / ∞
         return jnp.minimum(1.0, most / jnp.maximum(jnp.sum(update), 1.0))[:, None] * update  # [limits, V]
@@ -83,13 +83,13 @@ def clipped_counts(limits: Sequence[float]) -> Aggregation:
 
 
 def linear_loss(w: Params, batch: Tally, key: Array | None) -> tuple[Array, Array]:
-    """L(w) = −Σ C(x) w(x), whose gradient is −C; and how many words were counted."""
+    """Returns L(w) = −Σ C(x) w(x), whose gradient is −C, and the number of words counted."""
     del key
     return -jnp.sum(batch.counts * w[batch.words]), jnp.sum(batch.counts).astype(jnp.int32)
 
 
 class Tallies(NamedTuple):
-    """What many clients hold; client c's entries are `starts[c]:starts[c + 1]`."""
+    """The counts of many clients; client c's entries are `starts[c]:starts[c + 1]`."""
 
     words: Ints  # [entries]
     counts: Ints  # [entries]
@@ -97,7 +97,7 @@ class Tallies(NamedTuple):
 
 
 def tally(text: Packed, vocabulary: int) -> Tallies:
-    """Each client's own counts, by word; `<s>`, `</s>` and words outside the vocabulary are not counted.
+    """Returns each client's counts, by word; `<s>`, `</s>` and words outside the vocabulary are not counted.
 
     >>> from tacit.text.packed import pack
     >>> text = pack([[np.array([0, 3, 2, 3, 1])], [np.array([0, 4, 1])]], ["a", "b"])
@@ -105,8 +105,8 @@ def tally(text: Packed, vocabulary: int) -> Tallies:
     [[3, 4], [2, 1], [0, 1, 2]]
     """
     owner = np.repeat(np.arange(len(text)), np.diff(text.offsets[text.owners]))  # [tokens]
-    mine = text.tokens > UNK
-    keys, counts = np.unique(owner[mine] * vocabulary + text.tokens[mine], return_counts=True)
+    is_word = text.tokens > UNK
+    keys, counts = np.unique(owner[is_word] * vocabulary + text.tokens[is_word], return_counts=True)
     return Tallies(keys % vocabulary, counts, np.searchsorted(keys, np.arange(len(text) + 1) * vocabulary))
 
 
@@ -118,7 +118,7 @@ def counting(
     seed: int,
     executor: Executor = "auto",
 ) -> Callable[[int], Round]:
-    """A function that carries out round t = 0, 1, …; the same seed and t give the same round.
+    """Returns a function that runs round t = 0, 1, …; the same seed and t give the same round.
 
     `clients` hold text over the whitelist as a `Vocabulary` of that many words.
 
@@ -131,9 +131,9 @@ def counting(
     rule = clipped_counts(limits)
     if sampling.scheme != "uniform":
         raise TacitError(
-            f"sampling.scheme = '{sampling.scheme}' weighs clients, but in counting λ does; set it to 'uniform'"
+            f"sampling.scheme = '{sampling.scheme}' sets client weights, but in counting λ does; set it to 'uniform'"
         )
-    cohort_size(sampling, len(clients))  # refuse a cohort larger than the population at once
+    cohort_size(sampling, len(clients))  # refuses a cohort larger than the population
     everybody = tally(clients, vocabulary) if isinstance(clients, Packed) else None
     widest = int(np.diff(everybody.starts).max(initial=1)) if everybody else 1
 
@@ -172,7 +172,7 @@ def counting(
 
 
 def _stack(held: Tallies, rows: Ints, widest: int) -> Tally:
-    """The entries of these clients side by side, as one step each, [clients, 1, entries]; room for `widest`."""
+    """Stacks the entries of these clients, one step each, [clients, 1, entries], with room for `widest`."""
     sizes = held.starts[rows + 1] - held.starts[rows]
     wide = (len(rows), 1, bucket(int(sizes.max(initial=widest))))  # few shapes: the program is compiled once
     words, counts = np.zeros(wide, np.int32), np.zeros(wide, np.float32)
@@ -183,7 +183,7 @@ def _stack(held: Tallies, rows: Ints, widest: int) -> Tally:
 
 
 def chosen_words(counts: Floats, capacity: int) -> Ints:
-    """Ids of the `capacity` commonest words of counts [V], commonest first, ties by lower id; never an unseen one.
+    """Returns ids of the `capacity` commonest words of counts [V], commonest first, ties by lower id; no unseen words.
 
     >>> chosen_words(np.array([0.0, 0, 0, 2, 7, 0, 7]), 3).tolist()
     [4, 6, 3]
@@ -193,7 +193,7 @@ def chosen_words(counts: Floats, capacity: int) -> Ints:
 
 
 def whole_counts(counts: Floats) -> tuple[NDArray[np.int64], int]:
-    """Counts as whole numbers, which sentencepiece's tables need, and the power of ten they were multiplied by.
+    """Returns counts as whole numbers, which sentencepiece needs, and the power of ten that they were multiplied by.
 
     True counts stay as they are; of clipped ones the rarest word becomes 10 or more, so that rounding is harmless.
 

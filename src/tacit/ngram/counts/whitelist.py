@@ -2,10 +2,10 @@
 
 A keyboard's vocabulary is curated by hand (paper 4, section 2), so that misspellings and secrets are never
 counted. Here a file or a supplemental corpus stands in for it. It must not come from the clients' own text, which
-would already hold what counting is to find out.
+would reveal what counting is meant to find out.
 
-Words are uncased. A file has one word a line; what follows a tab is ignored, so a table of counts will do, and so
-will a vocabulary that Tacit wrote.
+Words are uncased. A file has one word per line; text after a tab is ignored, so a table of counts works, as does a
+vocabulary that Tacit wrote.
 """
 
 from __future__ import annotations

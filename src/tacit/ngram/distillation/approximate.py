@@ -17,8 +17,8 @@ automaton's labels, word by word, and spreads a block's probabilities over these
     p̃(y | ȳ_i) = p_nn(u(y) | u(ȳ_i)) · p_cap(y | ȳ_i) / Σ_{y′: u(y′) = u(y)} p_cap(y′ | ȳ_i)
 
 is `p[:, u] * ratio` with u [cased labels] the uncased label of each and ratio [rows, cased labels]; the ratio of
-most words does not depend on what precedes, so it is one row and a few cells that differ. Blocks of a network are
-device arrays, which such a product leaves on the device.
+most words does not depend on the context, so it is one row and a few cells that differ. Blocks of a network are
+device arrays, and such a product stays on the device.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from tacit.ngram.distillation.topology import COMMON_WORDS, MAX_NGRAMS, from_cor
 class Recast(NamedTuple):
     """A mapping from a source's labels to an automaton's.
 
-    `rewrite(text)`: the tokens of drawn sentences in the automaton's labels, [total], a token for a token.
-    `spread(text, positions, p)`: from rows over the source's labels to rows over the automaton's, both with the sums
-    they had; `text` is the rewritten one, `positions` as in a block, and there may be rows of 0 beyond them.
+    `rewrite(text)`: the tokens of drawn sentences in the automaton's labels, [total], one for each token.
+    `spread(text, positions, p)`: from rows over the source's labels to rows over the automaton's, with unchanged
+    sums; `text` is the rewritten one, `positions` as in a block, and there may be rows of 0 beyond them.
     `context(text)`: numbers [total]; positions with the same number get the same `spread`. None: all differ.
     """
 
@@ -102,8 +102,8 @@ def algorithm_1(
 ) -> Models:
     """Returns A_e, A_i, A_m and A_r of a neural model over words.
 
-    `supplement` is the model of a supplemental corpus (`topology.from_corpus`); `weight` is A_e's part in A_m;
-    the others bound the inferred and the merged topology as they bound the supplement's.
+    `supplement` is the model of a supplemental corpus (`topology.from_corpus`); `weight` is A_e's share of A_m;
+    the other arguments bound the inferred and the merged topology as they bound the supplement's.
     """
     labels = recast.vocabulary if recast else source.vocabulary
     if supplement.topology.vocabulary != labels:
@@ -112,11 +112,11 @@ def algorithm_1(
             "make both with one vocabulary"
         )
     text = draw(source, seed, at_least_one(sentences), stage(progress, 0, 1 / 3))
-    mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
-    shapes = [supplement.topology, from_corpus(mine, labels, order, max_ngrams, common).topology]
+    recast_text = Sentences(recast.rewrite(text), text.offsets) if recast else text
+    shapes = [supplement.topology, from_corpus(recast_text, labels, order, max_ngrams, common).topology]
     counts = count(source, shapes, text, stage(progress, 1 / 3, 2 / 3), recast)
     external, inferred = (minimise(s, c).model for s, c in zip(shapes, counts, strict=True))
-    merged = merge(external, inferred, weight, max_ngrams, mine)
+    merged = merge(external, inferred, weight, max_ngrams, recast_text)
     (again,) = count(source, [merged.topology], text, stage(progress, 2 / 3, 1), recast)
     return Models(external, inferred, merged, minimise(merged.topology, again).model)
 
@@ -129,21 +129,23 @@ def count(
     recast: Recast | None = None,
 ) -> list[Counts]:
     """Counts on several topologies in one pass over the source's probabilities on a text."""
-    mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
-    tallies = [SoftTally(s, s.states_along(mine.tokens, mine.offsets)) for s in topologies]
+    recast_text = Sentences(recast.rewrite(text), text.offsets) if recast else text
+    tallies = [SoftTally(s, s.states_along(recast_text.tokens, recast_text.offsets)) for s in topologies]
     context = None
     if recast:
-        context = np.arange(len(mine.tokens)) if recast.context is None else recast.context(mine)
+        context = (
+            np.arange(len(recast_text.tokens)) if recast.context is None else recast.context(recast_text)
+        )
     groups = grouped(tallies, context)
     for positions, p in reported(source.blocks(text, groups), groups, progress):
-        block = ProbabilityBlock(positions, recast.spread(mine, positions, p) if recast else p)
+        block = ProbabilityBlock(positions, recast.spread(recast_text, positions, p) if recast else p)
         for tally in tallies:
             tally.add(block)
     return [tally.counts() for tally in tallies]
 
 
 def at_least_one(sentences: int) -> int:
-    """Returns the number of sentences; refuses less than one."""
+    """Returns the number of sentences; refuses a number below one."""
     if sentences < 1:
         raise TacitError(f"sentences is {sentences}; draw at least one to approximate a model")
     return sentences

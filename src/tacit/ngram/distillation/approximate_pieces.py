@@ -5,12 +5,12 @@ From a piece network and the topology of a cased n-gram model A_W:
     T^u_W   the topology without capitals: n-grams that differ in capitals alone become one
     T^u_P   the same over pieces, M ∘ T^u_W
     A^u_P   SampleApprox of the network on it, of which only the counts are needed
-    A^u_W   the counts brought back to T^u_W, and the weights that are nearest to them
+    A^u_W   the counts mapped back to T^u_W, and the weights nearest to them
     A_W     CapSampleApprox of A^u_W, an automaton now the source, on the topology of A_W
 
-Without a caser everything is uncased and A^u_W is the result. A_Pe stands on the supplemental corpus's topology; A_Pi
-on the one that the word network inferred (pieces infer none of their own); A_Pm is both interpolated, A_Pr again on
-its topology. One set of sentences of pieces serves all.
+Without a caser everything is uncased and A^u_W is the result. A_Pe is on the supplemental corpus's topology; A_Pi on
+the one that the word network infers (pieces infer none themselves); A_Pm interpolates both; A_Pr is on its topology.
+One set of sentences of pieces serves all.
 """
 
 from __future__ import annotations

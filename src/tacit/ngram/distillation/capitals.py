@@ -1,17 +1,17 @@
 """CapSampleApprox: a cased n-gram model from a source without capitals (paper 4, section 5).
 
-SampleApprox as it is, but its sentences are cased before they are read, and the probability that the source gives
-an uncased word is shared among the variants of it:
+This is SampleApprox, but sentences are cased before they are read, and the probability that the source gives an uncased
+word is divided among its variants:
 
     p̃(y | ȳ_i) = p_nn(u(y) | u(ȳ_i)) · r(y | ȳ_i),     r(y | ·) = p_cap(y | ·) / Σ_{y′: u(y′) = u(y)} p_cap(y′ | ·)
 
-Of r, a table is made once. Where neither y nor another variant of its word has an arc at a state of p_cap, all of
-them are told by the backoff state and the weight of φ cancels: r(y | q) = r(y | backoff(q)). So r is an automaton
-without weights on φ, with arcs for all variants of a word wherever p_cap has one for any. Most words have one
+A table of r is made once. If neither y nor another variant of its word has an arc at a state of p_cap, all of them
+get their probability from the backoff state, and the weight of φ cancels: r(y | q) = r(y | backoff(q)). So r is an
+automaton without weights on φ, with arcs for all variants of a word wherever p_cap has one for any. Most words have one
 variant, so the rows of r differ from that of the root in few cells.
 
-At the start of a sentence the variants v are told as inside one, and then get their capital by the corpus's style
-s: r_start(y) = (1 − s) r(y) + s Σ_{v: capital(v) = y} r(v).
+At the start of a sentence the variants v are drawn as inside one, and then capitalised with probability
+s, the corpus's style: r_start(y) = (1 − s) r(y) + s Σ_{v: capital(v) = y} r(v).
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def ratios(caser: Caser) -> Ratios:
     many = np.diff(cased.starts)  # [uncased words] variants of each
     word = cased.lower[shape.labels]
     # one variant: the root's 1 is right everywhere
-    told = (many[word] > 1) | (shape.backoff[shape.owners] < 0)
-    groups = np.unique(shape.owners[told] * len(cased.uncased) + word[told])
+    varies = (many[word] > 1) | (shape.backoff[shape.owners] < 0)
+    groups = np.unique(shape.owners[varies] * len(cased.uncased) + word[varies])
     state, word = np.divmod(groups, len(cased.uncased))
     group = np.repeat(np.arange(len(groups)), many[word])
     label = cased.variants[cells(cased.starts[word], many[word])]
@@ -66,7 +66,7 @@ def ratios(caser: Caser) -> Ratios:
         backoff=shape.backoff,
         initial=shape.initial,
     )
-    raised = table.arc(state[group], cased.capital[label])  # a variant of the same word: it is there
+    raised = table.arc(state[group], cased.capital[label])  # a variant of the same word, so the arc exists
     start = (1 - caser.style) * inside + caser.style * added(raised, inside, len(inside))
     return Ratios(table, inside, start)
 
@@ -119,7 +119,7 @@ def recast(caser: Caser) -> Recast:
 
 
 def shares(caser: Caser) -> dict[str, dict[str, float]]:
-    """Returns each uncased word's share of uses by variant, whatever precedes; for uncased counts."""
+    """Returns each uncased word's share of uses by variant, in any context; for uncased counts."""
     table, cased = ratios(caser), caser.cased
     root = int(np.flatnonzero(table.topology.backoff < 0)[0])
     shares_of: dict[str, dict[str, float]] = {}

@@ -1,22 +1,22 @@
-"""A topology over words made into one over pieces, B = M ∘ A, and counts brought back (paper 4, section 6).
+"""Composes a topology over words with a lexicon, B = M ∘ A, and maps counts back (paper 4, section 6).
 
 A state of B is a pair (q1, q2): the beginning of a word (a state of the lexicon M) after a history (a state of A).
 With R[q1] the words that can still be written from q1, a piece x of M at q1 is an arc of (q1, q2)
 1. to (d_{q1}[x], d_{q2}[y]) if it writes a word y that q2 has an arc for;
-2. to (d_{q1}[x], q2) if it writes nothing and R[d_{q1}[x]] ∩ L[q2] ≠ ∅: some word of q2 goes on like that;
+2. to (d_{q1}[x], q2) if it writes nothing and R[d_{q1}[x]] ∩ L[q2] ≠ ∅: some word of q2 continues that way;
 and (q1, q2) backs off to (q1, q2′) where q2 backs off to q2′. (The paper has "φ ∈ L[q1]" there, but M has no φ.)
 
-In other words, the arcs of B are the pieces of the words of A's arcs, shared where words begin alike after one
-history; that is how they are made here, a few sorts instead of a search. B is deterministic, and backoff-complete
-where A is. It has a root for every state of M at every root of A.
+In other words, the arcs of B are the pieces of the words of A's arcs, shared by words with a common prefix after the
+same history; they are computed that way here, by a few sorts instead of a search. B is deterministic, and
+backoff-complete if A is. It has a root for every state of M at every root of A.
 
-Counts come back by w_q[y] = w_{(q_y, q)}[x_y]: how often y follows q is how often its last piece does, its other
-pieces having been drawn. What leaves q by φ has left it once, at some piece: C(φ, q) = Σ_{q1} C(φ, (q1, q)).
+Counts are mapped back by w_q[y] = w_{(q_y, q)}[x_y]: y follows q as often as its last piece does after its other
+pieces. Mass that leaves q by φ leaves it once, at some piece: C(φ, q) = Σ_{q1} C(φ, (q1, q)).
 
-A network that writes pieces also writes words outside A. Such a word is read as `<unk>`: from the first piece
-that no word has, a position is nowhere (−1) until the word is over. What it weighs before that, the probability of all
-pieces that no word has there, leaves B at its roots; it is given to `<unk>` after the history that the word began
-with, and taken from the φ that it did not need (`to_words`).
+A network over pieces also writes words outside A. Such a word is read as `<unk>`: from the first piece that no word
+has, a position has no state (−1) until the word ends. The probability of all pieces that no word has there leaves B at
+its roots; it is given to `<unk>` after the history before the word, and taken from the φ that it did not need
+(`to_words`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tacit.text.vocabulary import UNK
 
 @dataclass(frozen=True)
 class Composed:
-    """B, and how its states and arcs belong to those of A."""
+    """B, and how its states and arcs map to those of A."""
 
     topology: Topology  # over pieces
     words: Topology  # A
@@ -165,7 +165,7 @@ def to_words(composed: Composed, counts: Counts, unknown: Floats) -> Counts:
     if (arc[unknown > 0] < 0).any():
         raise TacitError("the automaton has no arc for <unk>, which words outside it are read as")
     arcs += added(np.maximum(arc, 0), np.where(arc >= 0, unknown, 0.0), len(arcs))
-    while (on := (state >= 0) & (a.backoff[state] >= 0)).any():  # from where it is read, `<unk>` needs no φ
+    while (on := (state >= 0) & (a.backoff[state] >= 0)).any():  # from its own arc on, `<unk>` needs no φ
         phi -= added(state[on], unknown[on], len(a))
         state = np.where(on, a.backoff[state], -1)
     phi = np.where(a.backoff >= 0, np.maximum(phi, 0.0), 0.0)

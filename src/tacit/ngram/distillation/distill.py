@@ -1,4 +1,4 @@
-"""Distils a run into a directory of n-gram files that keyboards load: what `tacit distill` does.
+"""Distils a run into a directory of n-gram files that keyboards load (`tacit distill`).
 
     model.tacit        Tacit's compact file (tacit.ngram.compact.reader)
     model.arpa         for KenLM and other n-gram tools
@@ -6,7 +6,7 @@
     words.combined     AOSP's word list with bigrams, which HeliBoard, OpenBoard and FUTO compile
     summary.json       size and quality, beside the network and beside plain n-gram models of the same size
 
-All files are written together. On bad input or a full disk none of them is, and an earlier model stays what it was.
+All files are written together. On bad input or a full disk none is written, and an earlier model stays as it was.
 """
 
 from __future__ import annotations

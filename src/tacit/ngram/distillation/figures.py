@@ -1,7 +1,7 @@
 """Measures a distilled model on held-out text, beside the network and beside plain n-gram models of its size.
 
-One of those is a Kneser-Ney model of the clients' text in one place. Nobody could make it in practice; in a simulation
-it shows what it costs not to collect the text.
+One of those is a Kneser-Ney model of the clients' pooled text. In practice nobody could make it; in a simulation it
+shows the cost of not collecting the text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class HeldOutText(NamedTuple):
 def held_out_text(run: runs.Run, distilled: Distilled, data: Path | None) -> HeldOutText:
     """Reads the text of the run's held-out people (or its test split), and its clients' text."""
     ready = words = run.prepare(data)
-    # single words of a larger vocabulary count as known
+    # unigrams of a larger vocabulary count as known
     known = words_of(run) if distilled.caser else distilled.vocabulary
     if run.spelling or len(known) > len(run.vocabulary):
         words = run.prepare(data, words=known)
@@ -111,7 +111,7 @@ def _in_labels_of(distilled: Distilled, text: Packed) -> Packed:
 
 
 def _known(text: Packed, words: int) -> Packed:
-    """Returns the text for a model that knows only the first `words` words."""
+    """Returns the text for a model that has only the first `words` words."""
     return replace(text, tokens=np.where(text.tokens < words, text.tokens, UNK).astype(np.int32))
 
 
@@ -119,7 +119,7 @@ def latency(stored: reader.Compact, words: Vocabulary, text: Packed) -> dict[str
     """Times the three best next words from the file at places of a text, in microseconds."""
     places = np.flatnonzero(text.tokens != BOS)
     source = CompactSource(stored)
-    suggest(source, [], 3)  # the first call puts favourites in order
+    suggest(source, [], 3)  # the first call sorts the favourites
     times = []
     for at in places[np.linspace(0, len(places) - 1, min(_ASKED, len(places))).astype(int)].tolist():
         start = int(text.offsets[np.searchsorted(text.offsets, at, side="right") - 1]) + 1

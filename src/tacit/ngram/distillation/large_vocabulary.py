@@ -1,14 +1,13 @@
 """Puts counted unigrams into a backoff n-gram model, over a larger vocabulary (paper 4, section 3.3).
 
-A model's higher orders know the commonest words; a keyboard must also know the rest, from unigrams alone. The
+A model's higher orders cover the commonest words; a keyboard also needs the rest, from unigrams alone. The
 counted distribution u replaces the unigram part of the model (the arcs of its root), or is mixed into it:
 
     root(x) = M · [(1 − α) root₀(x) / M₀ + α u(x)]        M₀, M: what the root gives to words, before and after
 
-for every word x of either vocabulary. `</s>` and `<unk>`, which nobody counts, keep their probabilities, unless it is
-said what `<unk>` should have: words that were outside the model's vocabulary were part of it. They become arcs from
-the root back to the root. Arcs of higher states stay as they are; every state's backoff weight is made anew, so that
-it sums to one again:
+for every word x of either vocabulary. `</s>` and `<unk>`, which are not counted, keep their probabilities; that of
+`<unk>` can be set with `unknown`, because it included the words that are added. New words are arcs from the root back
+to the root. Arcs of higher states stay as they are; every state's backoff weight is recomputed, so that it sums to one:
 
     w_q[φ] = (1 − Σ_{x∈L[q]} w_q[x]) / (1 − Σ_{x∈L[q]} w_backoff(q)[x])
 
@@ -61,8 +60,8 @@ def with_unigrams(
 ) -> tuple[Automaton, Vocabulary]:
     """Returns the model with counted unigrams, and its vocabulary: its own words, then others by falling count.
 
-    `weight` is α, 1 for replacing. A word of the model that was never counted is taken for half of the rarest that
-    was, so that everything that can be typed keeps a probability. `unknown` is what `<unk>` shall have at the root.
+    `weight` is α, 1 for replacing. A word of the model that was never counted gets half the count of the rarest counted
+    word, so that every word keeps a probability. `unknown` is the probability of `<unk>` at the root.
 
     >>> from tacit.ngram import automaton, kneser_ney
     >>> pairs = automaton.from_kneser_ney(kneser_ney.fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2))
@@ -138,5 +137,5 @@ def _mixed(
     if weight < 1 and p[typed].any():
         u = weight * u / u.sum() + (1 - weight) * p[typed] / p[typed].sum()
     p[typed] = mass * u / u.sum()
-    with np.errstate(divide="ignore"):  # a model that never says <unk>
+    with np.errstate(divide="ignore"):  # a model without <unk>
         return np.log(p)

@@ -6,9 +6,9 @@ last piece x_y, which leads back to the start; all other pieces write nothing (Î
 
     for every word y one state q_y and one piece x_y with o_{q_y}[x_y] = y.
 
-Two states write different words later, so none can be merged: this tree folded back to its root is minimal among
+No two states write the same words later, so none can be merged: this tree, folded back to its root, is minimal among
 the transducers that write a word with its last piece. `</s>` is read at the start and ends the sentence; `<unk>` is
-a piece and a word of its own.
+both a piece and a word.
 """
 
 from __future__ import annotations

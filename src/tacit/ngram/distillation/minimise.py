@@ -3,7 +3,7 @@
 Suresh, Roark, Riley, Schogol, "Approximating Probabilistic Models as Weighted Finite Automata" (Computational
 Linguistics 47(2), 2021). Let y_q be a distribution over L[q] ∪ {φ}, and
 
-    d(h, q) = 1 − Σ_{x ∈ L[h]} y_q[x]          for q = backoff(h): what q says about labels that h has not
+    d(h, q) = 1 − Σ_{x ∈ L[h]} y_q[x]          for q = backoff(h): q's mass of labels that h lacks
     w_q[x] = y_q[x],    w_h[φ] = y_h[φ] / d(h, q)
 
 so that every state sums to one. The automaton nearest to the source is found state by state: y_q maximises
@@ -16,12 +16,12 @@ least as high as the last): with f(x) = Σ_{h: x ∈ L[h]} C(φ, h) / d(h, q) an
     y[x] ← C(x, q) / (λ − f(x)),     λ such that Σ y = 1.
 
 All states are solved at once. λ is found by Newton's method on 1/Σ y, a concave function of λ (a weighted harmonic
-mean of lines), which comes to the solution from the left without overshooting. A state that nothing backs off to
+mean of lines), which approaches the solution from the left without overshooting. A state that nothing backs off to
 has f = 0 and is solved by y = C / Σ C. With φ `fixed` that is done for all states, which is cheaper and a
 little farther from the source.
 
-Every y is at least ε = e⁻³⁵. A state that no sample came to has nothing to say, and any weights are as good
-for the objective: it repeats its backoff state (w[φ] = 1).
+Every y is at least ε = e⁻³⁵. At a state that no sample reached, any weights are as good for the
+objective: it repeats its backoff state (w[φ] = 1).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.distillation.soft_counts import Counts, added
 
 EPSILON = float(np.exp(-35.0))
-_CANCELS = 1e-4  # where d is below it, 1 − Σ has lost digits: the rest is summed instead
-_STABLE = 1e-10  # nats per visit that a step must gain for a state to be worked on further
+_CANCELS = 1e-4  # if d is below it, 1 − Σ has lost digits: the rest is summed instead
+_STABLE = 1e-10  # a state is solved when a step gains less than this, in nats per visit
 
 
 class Fit(NamedTuple):
@@ -114,9 +114,9 @@ def closed(topology: Topology) -> NDArray[np.bool_]:
     sizes, depth = np.diff(topology.starts), topology.depth
     shut = topology.backoff < 0
     for d in range(1, int(depth.max(initial=0)) + 1):
-        mine = np.flatnonzero(depth == d)
-        back = topology.backoff[mine]
-        shut[mine] = shut[back] & (sizes[mine] == sizes[back])
+        level = np.flatnonzero(depth == d)
+        back = topology.backoff[level]
+        shut[level] = shut[back] & (sizes[level] == sizes[back])
     return shut
 
 
@@ -156,13 +156,13 @@ class _Unsolved(NamedTuple):
 
 
 def _part(topology: Topology, phi: Floats, states: Ints) -> _Unsolved:
-    mine = np.zeros(len(topology), np.bool_)
-    mine[states] = True
+    is_unsolved = np.zeros(len(topology), np.bool_)
+    is_unsolved[states] = True
     sizes = np.diff(topology.starts)[states]
     owner, arcs = topology.arcs_of(states)
     place = np.zeros(len(topology.labels), np.int64)
     place[arcs] = np.arange(len(arcs))
-    above = np.flatnonzero((topology.backoff >= 0) & mine[np.maximum(topology.backoff, 0)] & (phi > 0))
+    above = np.flatnonzero((topology.backoff >= 0) & is_unsolved[np.maximum(topology.backoff, 0)] & (phi > 0))
     over, upper = topology.arcs_of(above)
     return _Unsolved(
         states,
@@ -200,7 +200,7 @@ def _climb(
         sums = np.add.reduceat(new, part.starts) + new_phi
         y[part.arcs], y_phi[part.states] = new / sums[part.owner], new_phi / sums
         after, _ = _heights(topology, part, c, phi, y, y_phi)
-        worse = after < before  # by rounding, at the top: stay
+        worse = after < before  # by rounding, at the maximum: stay
         if worse.any():
             y[part.arcs] = np.where(worse[part.owner], old, y[part.arcs])
             y_phi[part.states] = np.where(worse, old_phi, y_phi[part.states])
@@ -216,12 +216,12 @@ def _heights(
     topology: Topology, part: _Unsolved, c: Floats, phi: Floats, y: Floats, y_phi: Floats
 ) -> tuple[Floats, Floats]:
     """Returns the objective of each state of the part, [S], and d of those above them, [H]."""
-    mine = y[part.arcs]
-    d = 1.0 - added(part.over, mine[part.under], len(part.above))
+    y_part = y[part.arcs]
+    d = 1.0 - added(part.over, y_part[part.under], len(part.above))
     few = np.flatnonzero(d < _CANCELS)
     if len(few):
         d[few] = _rest(topology, part.above[few], y, y_phi)
-    height = np.add.reduceat(c[part.arcs] * np.log(mine), part.starts)
+    height = np.add.reduceat(c[part.arcs] * np.log(y_part), part.starts)
     phi_here = phi[part.states]
     height += phi_here * np.log(np.where(phi_here > 0, y_phi[part.states], 1.0))
     place = np.searchsorted(part.states, topology.backoff[part.above])
@@ -259,8 +259,8 @@ def _weights(
         arcs = np.flatnonzero((blank & (depth == d))[owners])
         y[arcs] = y[topology.below[arcs]]
     rest = np.maximum(1.0 - added(owners, y, len(topology)), 0.0)
-    left = remainders(topology, y, np.where(blank, rest, y_phi))
+    rest_mass = remainders(topology, y, np.where(blank, rest, y_phi))
     log_backoff = np.zeros(len(topology))
     backing = seen & ~shut
-    log_backoff[backing] = np.log(y_phi[backing]) - np.log(left[backing])
+    log_backoff[backing] = np.log(y_phi[backing]) - np.log(rest_mass[backing])
     return Automaton(topology, np.log(y), log_backoff)

@@ -1,6 +1,6 @@
 """Distils a run's network into an n-gram model, by Algorithm 1 of paper 4.
 
-The supplemental corpus gives n-grams, and capitals if they are asked for. Weights come from the network alone.
+N-grams, and capitals with `cased`, come from the supplemental corpus. Weights come from the network alone.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Distilled(NamedTuple):
     vocabulary: Vocabulary
     model: Automaton
     supplement: Automaton | None  # Kneser-Ney of the supplemental corpus, the same size
-    beside: str | None  # the name of that corpus, for a reader
-    corpus: str | None  # and as `--supplement` takes it, with a full path
+    beside: str | None  # the name of that corpus, for reports
+    corpus: str | None  # the same for `--supplement`, with a full path
     caser: casing.Caser | None
 
 
@@ -65,7 +65,7 @@ def distilled_model(
 ) -> Distilled:
     """Returns the n-gram model of a run; writes nothing.
 
-    The n-gram model has the network's words, in their cased variants if capitals are asked for.
+    The n-gram model has the network's words; with `cased`, their cased variants.
     """
     beside = supplement.find(run.config.text, run.config.typists, options.supplement, data)
     if beside is None and (options.topology != "i" or options.cased):
@@ -228,9 +228,9 @@ def _from_pieces(
 def _inferred(
     source: SampledModel, text: Sentences, options: DistillOptions, recast: Recast | None
 ) -> Topology:
-    mine = Sentences(recast.rewrite(text), text.offsets) if recast else text
+    recast_text = Sentences(recast.rewrite(text), text.offsets) if recast else text
     labels = recast.vocabulary if recast else source.vocabulary
-    return from_corpus(mine, labels, options.order, options.max_ngrams).topology
+    return from_corpus(recast_text, labels, options.order, options.max_ngrams).topology
 
 
 def _chosen(models: Models, options: DistillOptions) -> Automaton:

@@ -1,19 +1,19 @@
-"""Smaller n-gram automata: entropy pruning to a size.
+"""Prunes n-gram automata to a size by entropy.
 
-Stolcke, "Entropy-based Pruning of Backoff Language Models" (1998). Taking the n-gram "h x" out of a model leaves x
-to the backoff state h′ and changes the weight of φ at h; nothing else changes. The model's relative entropy
-to what it was then is
+Stolcke, "Entropy-based Pruning of Backoff Language Models" (1998). Removing the n-gram "h x" from a model leaves x
+to the backoff state h′ and changes the weight of φ at h; nothing else changes. The relative entropy between the old
+and the new model is
 
     D = −p(h) { p(x|h) [log p(x|h′) + log α′(h) − log p(x|h)] + (1 − Σ_{v ∈ L[h]} p(v|h)) [log α′(h) − log α(h)] }
     α′(h) = (1 − Σ_{v ∈ L[h] \\ x} p(v|h)) / (1 − Σ_{v ∈ L[h] \\ x} p(v|h′))
 
-An n-gram that begins, or ends, one that stays must stay (else the topology would not be backoff-complete), so what
-counts is the largest D of all that hangs on it. Keeping the N n-grams that come first by this number, shorter ones
-before longer, gives exactly N and always a whole topology; single words always stay.
+An n-gram that begins, or ends, one that stays must stay, too (else the topology would not be backoff-complete). So its
+worth is the largest D of itself and of all n-grams that depend on it. Keeping the N n-grams of greatest worth, shorter
+ones before longer, gives exactly N and always a valid topology; single words always stay.
 
-p(h) is how often the history occurs: by the visits of a text, which hold for any model, or, where there is
-no text, by multiplying the model's own probabilities along h. Kneser-Ney's lower orders are no such
-probabilities, so a text is better.
+p(h) is how often the history occurs: by the visits of a text, which is valid for any model, or, without a text, by
+multiplying the model's own probabilities along h. Kneser-Ney's lower orders are not such probabilities, so a text is
+better.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def prune(
 ) -> Automaton:
     """Returns the model with at most `max_ngrams` arcs; those whose loss costs least are removed.
 
-    `visits` [states] says how often each state occurs (`counting.visits`). Arcs not `allowed` go in any case; so must
-    be everything that hangs on them.
+    `visits` [states] is how often each state occurs (`soft_counts.visits`). Arcs not `allowed` are always removed; all
+    arcs that depend on them must be disallowed, too.
 
     >>> from tacit.ngram import automaton, kneser_ney
     >>> pairs = automaton.from_kneser_ney(kneser_ney.fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2))
@@ -51,7 +51,7 @@ def prune(
     worth = np.where(roots, np.inf, losses(model, visits))
     if allowed is not None:
         worth = np.where(allowed | roots, worth, -np.inf)
-    worth = _with_what_hangs_on(shape, worth)
+    worth = _with_dependents(shape, worth)
     first = np.lexsort((shape.depth[shape.owners], -worth))[:max_ngrams]
     keep = np.zeros(len(worth), np.bool_)
     keep[first[worth[first] > -np.inf]] = True
@@ -80,7 +80,7 @@ def losses(model: Automaton, visits: Floats | None = None) -> Floats:
 def restrict(model: Automaton, keep: Bools) -> Automaton:
     """Returns the model with these arcs only and new weights of φ.
 
-    A state without arcs is no more: who led or backed off to it goes to its backoff state. Roots stay.
+    A state without arcs is removed: arcs and backoffs to it lead to its backoff state instead. Roots stay.
     """
     shape = model.topology
     sizes = np.bincount(shape.owners[keep], minlength=len(shape))
@@ -136,20 +136,20 @@ def _occurrences(model: Automaton) -> Floats:
     arc, depth = parents(shape), shape.depth
     p = np.ones(len(shape))  # roots
     for d in range(1, int(depth.max(initial=0)) + 1):
-        mine = np.flatnonzero((depth == d) & (arc >= 0))
-        p[mine] = p[shape.owners[arc[mine]]] * np.exp(model.log_p[arc[mine]])
+        level = np.flatnonzero((depth == d) & (arc >= 0))
+        p[level] = p[shape.owners[arc[level]]] * np.exp(model.log_p[arc[level]])
         opening = np.flatnonzero((depth == d) & (arc < 0))
         p[opening] = np.exp(model.log_p[(shape.labels == EOS) & (shape.backoff[shape.owners] < 0)]).sum()
     return p
 
 
-def _with_what_hangs_on(shape: Topology, worth: Floats) -> Floats:
+def _with_dependents(shape: Topology, worth: Floats) -> Floats:
     """Returns the largest worth of each arc and of all longer n-grams that begin or end with it."""
     worth, arc, depth = worth.copy(), parents(shape), shape.depth[shape.owners]
     for d in range(int(depth.max(initial=0)), 0, -1):
-        mine = np.flatnonzero(depth == d)
-        before = arc[shape.owners[mine]]
+        level = np.flatnonzero(depth == d)
+        before = arc[shape.owners[level]]
         longer = before >= 0
-        np.maximum.at(worth, before[longer], worth[mine[longer]])
-        np.maximum.at(worth, shape.below[mine], worth[mine])
+        np.maximum.at(worth, before[longer], worth[level[longer]])
+        np.maximum.at(worth, shape.below[level], worth[level])
     return worth

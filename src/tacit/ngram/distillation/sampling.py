@@ -1,20 +1,19 @@
-"""Sources: models to be approximated, seen as two functions. A network is one, and so is an automaton.
+"""Sources: models to approximate, as a pair of functions. A network is a source, and so is an automaton.
 
-SampleApprox (paper 4, section 4) asks two things of a model: sentences drawn from it, and at every place of given
-sentences the probability of every next word. Both are asked in bulk:
+SampleApprox (paper 4, section 4) needs two things of a model: sentences drawn from it, and the probability of every
+next word at every position of given sentences. Both come in bulk:
 
-    sample(seed, first, count)   sentences number first … first + count − 1 of the endless row that `seed` names
+    sample(seed, first, count)   sentences first … first + count − 1 of the endless sequence that belongs to `seed`
     blocks(text, groups)         p(x | what precedes), [rows, V] at a time
 
-A drawn word is addressed by (seed, sentence, place), so that what is drawn does not depend on how many are drawn
-side by side (but for a network's last digits, which may do so on a device and now and then tip a word). `<s>` is
-never drawn: its probability is taken out and the others sum to one again. `<unk>` is a word like any other: it is
-what the model has learnt to say where a rare word stood, and the automaton has an arc for it. A sentence of
-`longest` words is ended there; what was counted up to that place stays true, since counting uses probabilities,
-never the word that was drawn.
+A drawn word is keyed by (seed, sentence, position), so it does not depend on how many are drawn side by side (except
+through a network's last digits, which may on a device, and now and then change a word). `<s>` is never drawn: its
+probability is removed and the others renormalised. `<unk>` counts as a word: the model has learnt to predict it for
+rare words, and the automaton has an arc for it. A sentence is truncated at `longest` words; counts up to there stay
+valid, since counting uses probabilities, never the drawn word.
 
 A network draws thousands of sentences side by side in one compiled program: a lane that ends a sentence
-takes the next one, and only the words leave the device. Blocks of a network stay on its device, too.
+takes the next one, and only the words leave the device. Blocks of a network stay on its device.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from tacit.text.vocabulary import BOS, EOS
 LONGEST = 64  # words of a drawn sentence
 _AT_ONCE = 1 << 15  # sentences that one call of a program draws
 _SLICE = 256  # words that are looked at together when one is drawn
-_TRIES = 100  # how often an automaton's draw is repeated before the whole distribution is looked at
+_TRIES = 100  # repeats of an automaton's draw before the whole distribution is used
 _DRAWS = stream("ngram sampling")
 
 
@@ -110,15 +109,19 @@ def network(model: LanguageModel, params: Params, longest: int = LONGEST, at_onc
         batches = -(-count // width)
         numbers = np.full(batches * width, -1, np.int64)
         numbers[:count] = np.argsort(lengths, kind="stable")
-        # dealt like cards, and places instead of words, so that every cell tells which prediction is its own
+        # dealt like cards; cells hold positions instead of words, so that each identifies its prediction
         places = Packed(np.arange(len(text.tokens)), text.offsets, np.array([0, count]), ("",))
         rows, _ = batch_rows(places, numbers.reshape(width, batches).T)
         targets = rows.targets.reshape(batches, -1).astype(np.int64)  # [batches, cells]
         group = np.where(targets >= 0, groups[targets], -1)
         real = (group >= 0).sum(axis=1)
         most = int(real.max())  # the same shape for all batches: one program
-        for inputs, positions, mine, count in zip(rows.inputs, targets, group, real.tolist(), strict=True):
-            order = np.argsort(np.where(mine < 0, np.iinfo(np.int64).max, mine), kind="stable")[:most]
+        for inputs, positions, cell_groups, count in zip(
+            rows.inputs, targets, group, real.tolist(), strict=True
+        ):
+            order = np.argsort(np.where(cell_groups < 0, np.iinfo(np.int64).max, cell_groups), kind="stable")[
+                :most
+            ]
             if count:
                 words = text.tokens[inputs].astype(np.int32)  # [rows, time]
                 p = _probabilities(model, params, words, order.astype(np.int32), count)
@@ -200,7 +203,7 @@ def _draw(
         word = jnp.where(place > longest, EOS, drawn)
         out = out.at[number, place].set(word, mode="drop")
         ended = word == EOS
-        number = jnp.where(ended, following + jnp.cumsum(ended) - 1, number)  # the next that nobody has
+        number = jnp.where(ended, following + jnp.cumsum(ended) - 1, number)  # the next that no lane has
         following = following + ended.sum()
         return state, jnp.where(ended, BOS, word), jnp.where(ended, 0, place), number, following, out
 
@@ -236,8 +239,8 @@ def _choose(logits: Array, draws: Array) -> Array:
 def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> Ints:
     """Draws an arc for each state, on its backoff path, by the probability of its label there.
 
-    φ leads on to the backoff state with what the state has no arc for; a label that it has is drawn again. This
-    takes w[φ] draws for each one at the state, about one or fewer in any sensible model.
+    φ leads to the backoff state with the labels that the state lacks; a label that it has is drawn again. This takes
+    w[φ] draws for each one at the state, about one or fewer in any sensible model.
     """
     shape = model.topology
     arcs = np.full(len(states), -1, np.int64)
@@ -249,7 +252,7 @@ def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> 
             return arcs
         here, low = at[todo], sums[shape.starts[at[todo]]]
         inside = sums[shape.starts[here + 1]] - low  # [todo] what the arcs have, φ has the rest
-        whole = (shape.backoff[here] < 0) | (inside > 1 - 1e-12)  # nothing for φ, whatever rounding says
+        whole = (shape.backoff[here] < 0) | (inside > 1 - 1e-12)  # nothing for φ, despite rounding
         draw = uniform(*where, numbers[todo], place, attempt) * np.where(whole, inside, 1.0)
         on = draw < inside
         arc = np.searchsorted(sums, low + draw, side="right") - 1
@@ -260,7 +263,7 @@ def _draw_arcs(model: Automaton, sums: Floats, states: Ints, address: tuple) -> 
         down = todo[~on]
         before[down], at[down] = at[down], shape.backoff[at[down]]
         todo = todo[~free]
-    # next to nothing is left for φ: look at all that is
+    # almost nothing is left for φ: use the whole distribution
     p = distributions(model, at[todo])
     row, taken = shape.arcs_of(before[todo])
     p[row, shape.labels[taken]] = 0.0

@@ -11,18 +11,16 @@ is the probability that leaves q by φ. Computed here as
     C(x, q) = T(x, q) − Σ_{h: backoff(h) = q, x ∈ L[h]} T(x, h)            what was read before it came to q
     C(φ, q) = n(q) − Σ_x T(x, q)                                           n(q): positions through q
 
-For T, the rows p of a block of positions are summed by state, deepest first: positions of one state make one row,
-rows of the states that back off to one state make that one's row, until the roots are reached. The order of
-states in which everything that backs off to a state lies together (`ranks`) makes each of these sums one of
-neighbouring rows; then the arcs' columns are picked from each state's row. So the work is one pass over [rows, V]
-and the arcs of the states that occur, and of a block on a device only picked sums come to the host. A device adds
-float32 numbers within a block (in an order of its own: the last digits may differ from run to run on a GPU); blocks
-are added here, in float64.
+For T, the rows p of a block of positions are summed by state, deepest first: positions of one state are summed into a
+row, and rows of states with the same backoff state into that state's row, until the roots are reached. States are
+ordered (`ranks`) so that all states that back off to one state are neighbours, and each of these sums is over
+neighbouring rows; then the arcs' columns are picked from each state's row. So the work is one pass over [rows, V] and
+the arcs of the states that occur, and only picked sums leave a device. A device adds float32 numbers within a block (in
+an order of its own: on a GPU the last digits may differ from run to run); blocks are added here, in float64.
 
-Roots need not have all labels (an automaton over word-pieces reads at each root only what a word can go on
-with). What no state of the path can read is left out and the rest of p made to sum to one: counted is
-the distribution given that the automaton can go on. Else all of it would be taken for φ, which is what who counts
-`whole` asks for.
+Roots need not have all labels (an automaton over word-pieces reads at each root only pieces that can continue a word).
+Labels that no state of the path can read are left out and the rest of p is renormalised: the counts are of the
+distribution given that the automaton can continue. With `whole`, the mass of those labels is counted as φ instead.
 """
 
 from __future__ import annotations
@@ -82,15 +80,15 @@ def visits(topology: Topology, states: Ints) -> Floats:
     n = np.bincount(states[states >= 0], minlength=len(topology)).astype(np.float64)
     depth = topology.depth
     for d in range(int(depth.max(initial=0)), 0, -1):
-        mine = np.flatnonzero(depth == d)
-        n += added(topology.backoff[mine], n[mine], len(topology))
+        level = np.flatnonzero(depth == d)
+        n += added(topology.backoff[level], n[level], len(topology))
     return n
 
 
 def grouped(tallies: list[SoftTally], context: Ints | None = None) -> Ints:
-    """Returns groups for `SampledModel.blocks`: positions that are alike to all tallies, [total], by the first's rank.
+    """Returns groups for `SampledModel.blocks`: positions with equal states in all tallies, [total], by first rank.
 
-    `context` tells apart what else matters about a position. −1 where a tally has no state, which is at `<s>`.
+    `context` distinguishes positions further. −1 where a tally has no state, which is at `<s>`.
     """
     keys = [tally.ranks[tally.states] for tally in tallies] + ([] if context is None else [context])
     by = np.lexsort(keys[::-1])
@@ -119,7 +117,9 @@ class SoftTally:
 
     topology: Topology
     states: Ints  # [total] the state before each token, −1 at `<s>`: `topology.states_along`
-    whole: bool = False  # what no state of the path can read stays in: it leaves by φ, and for good at roots
+    whole: bool = (
+        False  # keep labels that no state of the path can read: they leave by φ, and vanish at roots
+    )
     total: Floats = field(init=False)  # [arcs] T
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class SoftTally:
 
     @cached_property
     def ranks(self) -> Ints:
-        """States by their paths: those that back off to a state, near or far, follow it at once, [states]."""
+        """The order of states in which all that back off to a state, directly or not, directly follow it, [states]."""
         order = np.lexsort(self.paths.T[::-1])
         ranks = np.empty_like(order)
         ranks[order] = np.arange(len(order))
@@ -206,7 +206,7 @@ def _summed(rows: Array | Floats, new: NDArray[np.bool_]) -> Array | Floats:
             return rows[: len(new)]
         first = np.flatnonzero(new)
         sums, ends = rows[first], np.append(first[1:], len(new))
-        # not numpy's reduceat, which goes down one column after another and takes ten times as long
+        # not numpy's reduceat, which goes column by column and takes ten times as long
         for i in np.flatnonzero(ends - first > 1).tolist():
             sums[i] = _together(rows[first[i] : ends[i]])
         return sums
@@ -231,7 +231,7 @@ def _together(rows: Floats) -> Floats:
 def _segments(rows: Array, which: Array, count: int) -> Array:
     if count == 1:
         return rows.sum(axis=0, keepdims=True)
-    # not told that they are sorted: XLA's program for that takes minutes to compile and gigabytes to run
+    # without indices_are_sorted: XLA's program for that takes minutes to compile and gigabytes to run
     return jax.ops.segment_sum(rows, which, count)
 
 

@@ -1,11 +1,13 @@
 """The n-grams of a model: from a corpus, from sentences drawn from a model, or from two models together.
 
-Algorithm 1 of paper 4 uses three. The supplemental corpus's: modified Kneser-Ney on it, pruned to a size. The neural
-model's own: the same on sentences drawn from it. And both merged: two models interpolated on the union of their
-n-grams, p = λ p₁ + (1 − λ) p₂, pruned to the size again. A keyboard's model has single words for all of the
-vocabulary and longer n-grams over its commonest words alone; ids go by falling count, so these are the lowest ids.
+Algorithm 1 of paper 4 uses three:
 
-All of them come with weights; SampleApprox throws these away and keeps the topology.
+- the supplemental corpus's: modified Kneser-Ney on it, pruned to a size;
+- the neural model's own: the same on sentences drawn from it;
+- both merged: interpolated on the union of their n-grams, p = λ p₁ + (1 − λ) p₂, pruned to the size again.
+
+A keyboard's model has unigrams for the whole vocabulary and longer n-grams over its commonest words alone; ids go by
+falling count, so these are the lowest ids. SampleApprox discards the weights and keeps the topology.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from tacit.ngram.trie import Trie, find
 from tacit.text.vocabulary import BOS, EOS
 
 MAX_NGRAMS = 1_500_000  # paper 4, section 1.1: what a keyboard takes
-COMMON_WORDS = 64_000  # those that n-grams of two and more words are made of
+COMMON_WORDS = 64_000  # words that n-grams of two and more words may contain
 
 
 def from_corpus(
@@ -51,7 +53,7 @@ def from_corpus(
         model,
         max_ngrams,
         visits(shape, shape.states_along(np.asarray(text.tokens, np.int64), text.offsets)),
-        _made_of(model, common),
+        _of_common_words(model, common),
     )
 
 
@@ -76,7 +78,7 @@ def merge(
 ) -> Automaton:
     """Merges two n-gram models: λ p₁ + (1 − λ) p₂ for each n-gram of either, λ the weight, pruned to the size.
 
-    A text says how often histories occur, for pruning; without one the model's own probabilities do.
+    For pruning, a text gives how often histories occur; without one the model's own probabilities do.
     """
     for model in (first, second):
         if (model.topology.backoff < 0).sum() != 1:
@@ -125,7 +127,7 @@ def _log_probs(model: Automaton, trie: Trie) -> Floats:
     """Returns the model's log p of each n-gram of a trie, in the order of the arcs of `from_trie`."""
     shape, v = model.topology, trie.vocabulary
     root = int(np.argmin(shape.backoff))
-    state = np.full(1, root)  # of each row one level below: the longest end of it that the model knows
+    state = np.full(1, root)  # of each row one level below: its longest suffix that is a state of the model
     log_p = []
     for n in range(1, trie.order + 1):
         history, label = state[trie.keys[n] // v], trie.keys[n] % v
@@ -137,12 +139,12 @@ def _log_probs(model: Automaton, trie: Trie) -> Floats:
     return np.concatenate(log_p)
 
 
-def _made_of(model: Automaton, common: int) -> NDArray[np.bool_]:
+def _of_common_words(model: Automaton, common: int) -> NDArray[np.bool_]:
     """Returns which arcs have an n-gram of only the `common` lowest ids, [arcs]."""
     shape = model.topology
     arc, depth = parents(shape), shape.depth
     rare = np.zeros(len(shape), np.bool_)  # histories with another word
     for d in range(1, int(depth.max(initial=0)) + 1):
-        mine = np.flatnonzero((depth == d) & (arc >= 0))
-        rare[mine] = rare[shape.owners[arc[mine]]] | (shape.labels[arc[mine]] >= common)
+        level = np.flatnonzero((depth == d) & (arc >= 0))
+        rare[level] = rare[shape.owners[arc[level]]] | (shape.labels[arc[level]] >= common)
     return ~rare[shape.owners] & (shape.labels < common)

@@ -1,7 +1,7 @@
-// Addresses: what looks like one is not corrected, and none of its parts is learnt.
+// Addresses, which are not corrected and of which no part is learnt.
 //
-// What counts is a whole piece between spaces, however it was split into words: it holds "@", or a colon and two
-// slashes, or starts with "www.". It may become one as it is typed: `jane` is a word, `jane@` no longer.
+// An address is a whole piece between spaces, however it is split into words, that contains "@", or a colon and two
+// slashes, or starts with "www.". A word may become one as it is typed: `jane` is a word, `jane@` is not.
 
 import { placeOf, TAIL } from "./tokens.js";
 
@@ -15,7 +15,7 @@ export function endsInAddress(before) {
 
 /**
  * The finished words of the line at the end of a text, as the cache may learn them, and the word being typed: an address
- * is one token that is no word.
+ * is one token that is not a word.
  * @param {string} before
  * @returns {import("./tokens.js").Place}
  */

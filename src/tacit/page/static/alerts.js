@@ -1,26 +1,26 @@
-// What is wrong, said above the keyboard; each can be closed.
+// Notices above the keyboard; each can be closed.
 
 import { byId } from "./panel.js";
 
 /** @param {string} text */
-const saying = (text) =>
-  [...byId("alerts").children].find((said) => said.firstElementChild?.textContent === text);
+const noticeOf = (text) =>
+  [...byId("alerts").children].find((notice) => notice.firstElementChild?.textContent === text);
 
-/** Say what is wrong, once; the page goes on. @param {string} text */
+/** Show a notice, once. @param {string} text */
 export function alert(text) {
-  if (saying(text)) return;
-  const said = document.createElement("p");
+  if (noticeOf(text)) return;
+  const notice = document.createElement("p");
   const words = document.createElement("span");
   words.textContent = text;
   const close = document.createElement("button");
   close.type = "button";
   close.textContent = "Close";
-  close.addEventListener("click", () => said.remove());
-  said.append(words, " ", close);
-  byId("alerts").append(said);
+  close.addEventListener("click", () => notice.remove());
+  notice.append(words, " ", close);
+  byId("alerts").append(notice);
 }
 
-/** It is no longer so. @param {string} text */
+/** Remove a notice. @param {string} text */
 export function withdraw(text) {
-  saying(text)?.remove();
+  noticeOf(text)?.remove();
 }

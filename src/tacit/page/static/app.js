@@ -1,6 +1,6 @@
-// The page: it passes keys to the text (field.js), and the text to the model and to what is learnt (lessons.js).
+// The page: passes keys to the text (field.js), and the text to the model and to the personal cache (lessons.js).
 //
-// Nothing is fetched after `load`: then the page adds a policy to itself that forbids every request (load.js).
+// Nothing is fetched after `load`: the page then adds a policy to itself that forbids every request (load.js).
 
 import { endsInAddress } from "./addresses.js";
 import { alert } from "./alerts.js";
@@ -53,18 +53,18 @@ let decoderOf = null;
 let last = null;
 /** Where the taps of the word being typed fell. @type {[number, number][]} */
 let taps = [];
-/** The word that was finished last and its taps: backspace may bring it back. */
+/** The last finished word and its taps: backspace may bring it back. */
 let tapped = { word: "", taps };
 let shift = OFF;
-/** What space would write instead of the word being typed. @type {string | null} */
+/** The correction that space would make. @type {string | null} */
 let correction = null;
 /** The words of the bar. @type {import("./bar.js").Offer[]} */
 let shown = [];
-/** What a glide may have meant, until the next key. @type {string[]} */
+/** The candidates of the last glide, until the next key. @type {string[]} */
 let drawn = [];
 let keys = 0;
 
-/** Carry out a change at the caret. Returns whether there was room for it. @param {import("./edit.js").Change} change */
+/** Apply a change at the caret. Returns whether there was room for it. @param {import("./edit.js").Change} change */
 function apply(change) {
   if (!field.apply(change)) return false;
   lessons.drop();
@@ -88,9 +88,9 @@ function finish(character) {
   corrections.restoreInAddress(character);
   const { typed } = placeOf(before());
   if (typed && ENDS.test(character)) {
-    const made = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
-    if (!apply(made.change)) return false;
-    last = made.last;
+    const edit = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
+    if (!apply(edit.change)) return false;
+    last = edit.last;
     if (last?.kind === "corrected") {
       corrections.note(typed, last.put.slice(0, -character.length), character);
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
@@ -114,26 +114,26 @@ function rubOut() {
     apply({ remove: 0, insert: "" });
     last = null;
   } else {
-    const made = backspace(before(), last);
-    if (made.last?.kind === "kept") {
-      corrections.leave(made.last.word);
+    const edit = backspace(before(), last);
+    if (edit.last?.kind === "kept") {
+      corrections.leave(edit.last.word);
       corrections.undone();
     }
-    apply(made.change);
-    last = made.last;
+    apply(edit.change);
+    last = edit.last;
     lessons.resume(before());
   }
   const { typed } = placeOf(before());
   taps = (typed === tapped.word ? tapped.taps : taps).slice(0, typed.length);
 }
 
-/** A word as the locked shift key wants it. @param {string} word */
+/** A word in capitals if shift is locked. @param {string} word */
 const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
 
 /**
- * After every change: learn, ask the model, draw.
+ * After every change: learn, predict, draw.
  * @param {Event | null} event the key, for the clock
- * @param {boolean} [learning] whether what is new was typed
+ * @param {boolean} [learning] whether the new text was typed
  */
 function refresh(event, learning = personal.learning()) {
   const text = before();
@@ -152,7 +152,7 @@ function suggest(place) {
   if (!choice) return showOffers(buttons, (shown = []));
   const { model } = choice;
   const guesses = predict(model, personal.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
-  const byKeys = place.typed !== "" && taps.length === place.typed.length; // not pasted, nor what stood there before
+  const byKeys = place.typed !== "" && taps.length === place.typed.length; // neither pasted nor earlier text
   const plain = byKeys && !inside() && !endsInAddress(before()); // a word that may be corrected
   const meant = plain && decoderOf ? meantBy(decoderOf(choice), personal.used(), place, taps, corrections.leftAlone) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
@@ -174,7 +174,7 @@ function figures() {
 function press(key, at, event) {
   if (key.kind === "layer") {
     keyboard.show(key.value === "123" ? "123" : "abc");
-    return keyboard.shift(shift.state, raisesMarks(shift)); // the new keys are as shift was
+    return keyboard.shift(shift.state, raisesMarks(shift)); // the new keys show the state of shift
   }
   moved();
   keys++;
@@ -199,22 +199,22 @@ function swipe(trail, event) {
   keys++;
   const text = before();
   const place = placeOf(text);
-  const instead = inside() ? { ...place, typed: "" } : place; // inside a word it is drawn in the place of it
+  const instead = inside() ? { ...place, typed: "" } : place; // inside a word it replaces the word
   const words = drawnBy(decoderOf(choice), personal.used(), instead, trail, capital(shift));
   if (!words.length) {
     byId("said").textContent = "no word of this model fits that trail";
     return say("note", "No word fits that trail");
   }
   drawn = words.map(locked);
-  const made = glided(text, drawn[0], null, place.typed, after());
-  if (!apply(made.change)) return;
-  last = made.last;
+  const edit = glided(text, drawn[0], null, place.typed, after());
+  if (!apply(edit.change)) return;
+  last = edit.last;
   taps = [];
   byId("said").textContent = drawn[0];
   refresh(event);
 }
 
-/** A place of the bar was pressed. @param {number} i @param {Event} event */
+/** A button of the bar was pressed. @param {number} i @param {Event} event */
 function choose(i, event) {
   moved();
   const offer = shown[i];
@@ -222,44 +222,44 @@ function choose(i, event) {
   keys++;
   const { typed } = placeOf(before());
   if (last?.kind === "glided") {
-    const made = glided(before(), offer.word, last);
-    if (!apply(made.change)) return;
+    const edit = glided(before(), offer.word, last);
+    if (!apply(edit.change)) return;
     drawn = [offer.word, ...drawn.filter((word) => word !== offer.word)];
-    last = made.last;
+    last = edit.last;
   } else {
     if (offer.word === typed) corrections.leave(typed);
-    const made = pick(before(), typed, offer.word, after());
-    if (!apply(made.change)) return;
-    last = made.last;
+    const edit = pick(before(), typed, offer.word, after());
+    if (!apply(edit.change)) return;
+    last = edit.last;
   }
   taps = [];
   refresh(event);
 }
 
-/** Another text, or another place in it: what the last keys did says nothing about it. */
+/** Another text, or another place in it: forget what the last keys did. */
 function forget() {
   [last, taps, tapped] = [null, [], { word: "", taps: [] }];
   corrections.forget();
 }
 
-/** The caret may be elsewhere. The browser tells it late, perhaps after the next key: so every key asks, too. */
+/** The caret may have moved. The browser reports that late, perhaps after the next key, so every key checks, too. */
 function moved() {
   if (!field.selected()) lessons.letGo();
   const elsewhere = field.moved();
-  if (!elsewhere) return; // it is where our own edit left it
+  if (!elsewhere) return; // it is where our last edit left it
   forget();
   lessons.moved(elsewhere);
   refresh(null);
 }
 
 /**
- * A change that did not come from our keys: a paste, an input method, a dictation, a deleted word. What it brings is not
- * learnt; what it takes away is unlearnt, where it was the latest.
+ * A change that did not come from our keys: a paste, an input method, dictation, a deleted word. Text that it adds is not
+ * learnt; text that it removes is unlearnt, if it was the latest.
  * @param {number} more characters
- * @param {boolean} deleted whether it brought nothing
+ * @param {boolean} deleted whether it added nothing
  */
 function foreign(more, deleted) {
-  if (more <= 0) keys++; // something was deleted; what no key has typed is counted neither as keys nor as characters
+  if (more <= 0) keys++; // a deletion; text that no key typed counts neither as keys nor as characters
   forget();
   field.foreign(more);
   lessons.drop();
@@ -268,7 +268,7 @@ function foreign(more, deleted) {
   if (!deleted) lessons.inProgressIsForeign(before());
 }
 
-/** Take the last change back, or bring it again. Words that go are unlearnt; none is learnt. @param {boolean} again */
+/** Undo the last change, or redo it. Removed words are unlearnt; none is learnt. @param {boolean} again */
 function undo(again) {
   if (!field.undo(again)) return;
   if (!again && last?.kind === "corrected") corrections.leave(last.typed); // as backspace would
@@ -276,7 +276,7 @@ function undo(again) {
   forget();
   lessons.changed(before());
   refresh(null, false);
-  lessons.inProgressIsForeign(before()); // it came back, and is no news
+  lessons.inProgressIsForeign(before()); // it came back and is not new
 }
 
 const keyboard = makeKeyboard(byId("board"), byId("keys"), {
@@ -297,7 +297,7 @@ listen(message, {
   undo,
 });
 
-/** A key of a real keyboard. @param {string} key @param {() => void} does @param {Event} event */
+/** A key of a hardware keyboard. @param {string} key @param {() => void} does @param {Event} event */
 function typed(key, does, event) {
   moved();
   keys++;
@@ -324,7 +324,7 @@ themeSwitch(/** @type {HTMLButtonElement} */ (byId("theme")));
 
 loaded = await load();
 shutTheDoor();
-byId("phone").inert = false; // not before: nothing is typed while a request could be made
+byId("phone").inert = false; // not earlier: nothing is typed while a request could be made
 countRequests((count) => say("requests", String(count)));
 
 if (loaded.layout) {
@@ -336,7 +336,7 @@ const use = (/** @type {string} */ id) => {
   choice = loaded.choices.find((c) => c.id === id) ?? loaded.choices[0] ?? null;
   byId("size").textContent = choice ? size(choice.model.bytes) : "–";
   refresh(null);
-  setTimeout(() => choice && decoderOf?.(choice)); // the first word need not wait for it
+  setTimeout(() => choice && decoderOf?.(choice)); // so that the first word does not wait for it
 };
 showModels(loaded.choices, use);
 use("");

@@ -1,18 +1,18 @@
-// What the three places of the bar hold.
+// The three suggestions of the bar.
 //
-// Between words: the three likeliest next words. Within a word that will be corrected on space: what was typed, in
-// quotation marks, the correction, and the likeliest completion. Within any other word: completions, and where they do
-// not fill the bar, words that may have been meant. Right after a glide: what else it may have been.
+// Between words: the three likeliest next words. Within a word that will be corrected on space: the typed letters in
+// quotation marks, the correction, and the likeliest completion. Within any other word: completions, and if they do not
+// fill the bar, words that the taps may have meant. Right after a glide: its alternatives.
 
 /**
- * One place of the bar. `chosen`: space would write it, or the glide has.
+ * One suggestion. `chosen`: space would write it, or the glide has written it.
  * @typedef {{word: string, label: string, chosen: boolean}} Offer
  */
 
 /**
  * @param {string} typed the word as it stands, "" between words
  * @param {string[]} completions by falling probability
- * @param {{best: string, words: string[]} | null} meant what was probably meant by the taps
+ * @param {{best: string, words: string[]} | null} meant the words that the taps probably meant
  * @returns {Offer[]}
  */
 export function offers(typed, completions, meant) {
@@ -31,7 +31,7 @@ export function offers(typed, completions, meant) {
 }
 
 /**
- * After a glide: the words that it may have meant, the one that was written first.
+ * After a glide: its candidates, first the one that was written.
  * @param {string[]} words
  * @returns {Offer[]}
  */
@@ -40,7 +40,7 @@ export function choices(words) {
 }
 
 /**
- * Draw them. The buttons stay the same ones, so that a finger or a screen reader on one is not lost.
+ * Draw them. The buttons are reused, so that a finger or a screen reader on one keeps its place.
  * @param {HTMLButtonElement[]} buttons
  * @param {Offer[]} list
  */

@@ -8,14 +8,14 @@
 //
 // Counts c fade with age: a word typed 2,000 words ago counts half, and at most 5,000 are kept. Only words are kept, of
 // letters, apostrophes and hyphens: no number, no part of an address (addresses.js), nothing longer than 30 characters.
-// A word that the model does not know may be a slip: it is suggested, and no longer corrected, when it was typed twice.
+// A word that is not in the model may be a slip: it is suggested, and no longer corrected, once it was typed twice.
 
 export const KAPPA = 4;
 export const HALF_LIFE = 2000; // words
 export const MOST = 5000;
 export const BETA = 0.3;
-export const HALF_TRUST = 50; // words at which β is half of its most
-const START = "<s>"; // the word before the first
+export const HALF_TRUST = 50; // words at which β is half of its maximum
+const START = "<s>"; // stands before the first word
 
 const WORD = /^\p{L}[\p{L}\p{M}]*(?:['-][\p{L}\p{M}]+)*$/u;
 
@@ -25,8 +25,8 @@ export function keeps(token) {
 }
 
 /**
- * What is kept: pairs of a word and the one before it, oldest first; how often each word was typed; and sums of weights,
- * which grow by 2^(1/half-life) a word, so that earlier ones need not be touched.
+ * Pairs of a word and the one before it, oldest first; how often each word was typed; and sums of weights. Weights grow
+ * by 2^(1/half-life) per word, so that earlier ones need not be changed.
  * @typedef {{entries: [string, string][], times: Map<string, number>, words: Map<string, number>, pairs: Map<string, Map<string, number>>,
  *   follow: Map<string, number>, total: number, next: number}} Cache
  */
@@ -64,7 +64,7 @@ function weigh(cache, before, word, weight) {
 }
 
 /**
- * Learn a word; the oldest goes when there are too many. Returns the cache to go on with.
+ * Learn a word, and drop the oldest if there are too many. Returns the cache to use from now on.
  * @param {Cache} cache
  * @param {string | null} before null at the start of a message
  * @param {string} word
@@ -76,7 +76,7 @@ export function learn(cache, before, word) {
   return cache.entries.length > 1.1 * MOST ? makeCache(cache.entries) : cache; // rebuilt now and then, not each time
 }
 
-/** Whether somebody means a word that may be unknown: it was typed twice. @param {Cache | null} cache @param {string} word */
+/** Whether a word was typed twice, and so is intended even if the model does not have it. @param {Cache | null} cache @param {string} word */
 export function isOwn(cache, word) {
   return (cache?.times.get(word) ?? 0) >= 2;
 }
@@ -107,7 +107,7 @@ export function cacheProbability(cache, before) {
 }
 
 /**
- * The cache as a person may look at it: words and pairs with how often they were typed, the commonest first.
+ * The cache for display: words and pairs with their counts, the commonest first.
  * @param {Cache} cache
  */
 export function contents(cache) {
@@ -127,12 +127,12 @@ export function contents(cache) {
 
 const FORMAT = "tacit personal cache 1";
 
-/** The cache as a text to be stored or taken away. @param {Cache} cache */
+/** The cache as text, to store or export. @param {Cache} cache */
 export function toJson(cache) {
   return JSON.stringify({ format: FORMAT, entries: cache.entries.slice(-MOST) });
 }
 
-/** What `toJson` made; a text that is something else gives an empty cache. @param {string | null} text */
+/** Read the text of `toJson`; any other text gives an empty cache. @param {string | null} text */
 export function fromJson(text) {
   try {
     const stored = JSON.parse(text ?? "");

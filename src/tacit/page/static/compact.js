@@ -1,10 +1,10 @@
-// Tacit's compact n-gram file, read as it lies in memory: typed arrays over one ArrayBuffer, nothing is parsed.
+// Reads Tacit's compact n-gram file in place: typed arrays over one ArrayBuffer, nothing is parsed.
 //
-// The layout is told in the first lines of `src/tacit/ngram/compact.py`, and the functions here have the names of
-// those there. The same sums are made in the same order, so both give the same numbers; shared test vectors hold it.
+// `src/tacit/ngram/compact/reader.py` documents the layout, and the functions here have the names of those there. Both
+// make the same sums in the same order, so they give the same numbers; shared test vectors check that.
 //
-//     p(w | h) = value of its code                               if the n-gram "h w" is there
-//              = backoff(h) · p(w | h less its first word)       otherwise, with backoff 1 where h is no history
+//     p(w | h) = value of its code                               if the file has the n-gram "h w"
+//              = backoff(h) · p(w | h less its first word)       otherwise, with backoff 1 if h is not a history
 
 import { crc32 } from "./crc32.js";
 import { checkArrays } from "./validation.js";
@@ -21,11 +21,11 @@ const RANK = 512;
 const PICK = 64;
 
 /**
- * A history that the file knows: its n-grams are rows first … last − 1 of order n.
+ * A history in the file: its n-grams are rows first … last − 1 of order n.
  * @typedef {{n: number, first: number, last: number, logBackoff: number}} Node
  */
 /**
- * The n-grams of one order ≥ 2, and, but at the highest, which of them are histories.
+ * The n-grams of one order ≥ 2, and, except at the highest, which of them are histories.
  * @typedef {{labels: Uint16Array, p: Uint8Array, table: Float64Array, deep: Uint8Array, rank: Uint32Array,
  *   backoff: Uint8Array, backoffTable: Float64Array, head: Uint8Array, pick: Uint32Array}} Level
  */
@@ -36,11 +36,11 @@ const PICK = 64;
  *   common: Uint32Array, starts: Uint32Array, backoff: Uint8Array, backoffTable: Float64Array, levels: Level[]}} Compact
  */
 
-/** What is wrong with a model file, in words for a person. */
+/** What is wrong with a model file, for users. */
 export class ModelError extends Error {}
 
 /**
- * Look at a file; throws a ModelError that says what is wrong with it.
+ * Open a file; throws a ModelError if something is wrong with it.
  * @param {ArrayBuffer} buffer
  * @returns {Compact}
  */
@@ -165,20 +165,20 @@ export function word(model, id) {
   return id <= UNK ? SPECIALS[id] : wordAt(model.words, id - SPECIALS.length);
 }
 
-/** The id of a word; that of `<unk>` if it is not there. @param {Compact} model @param {string} text */
+/** The id of a word; that of `<unk>` if the file does not have it. @param {Compact} model @param {string} text */
 export function idOf(model, text) {
   const place = find(model.words, text);
   return place < 0 ? UNK : place + SPECIALS.length;
 }
 
-/** Where a word is among the common ones; −1 if it is not. @param {Compact} model @param {number} id */
+/** The position of a word among the common ones; −1 if it is not one. @param {Compact} model @param {number} id */
 function place(model, id) {
   const at = search(model.common, id);
   return at < model.common.length && model.common[at] === id ? at : -1;
 }
 
 /**
- * What the model remembers after the first words of a message: the known histories, longest first.
+ * The state of the model after the first words of a message: the known histories, longest first.
  * @param {Compact} model
  * @param {string[]} words
  * @returns {Node[]}
@@ -227,7 +227,7 @@ function after(model, places) {
   return node;
 }
 
-/** The row of a common word after a history; −1 if it is not there. */
+/** The row of a common word after a history; −1 if there is none. */
 function row(/** @type {Compact} */ model, /** @type {Node} */ node, /** @type {number} */ at) {
   if (at < 0) return -1;
   const { labels } = model.levels[node.n - 2];
@@ -283,7 +283,7 @@ export function reading(model, state, id) {
 }
 
 /**
- * What all ways to write a word have in common: Damn, DAMN and damn are one to the block list.
+ * A word without regard to capitals: Damn, DAMN and damn are the same to the block list.
  * @param {string} text
  */
 export function fold(text) {
@@ -291,7 +291,7 @@ export function fold(text) {
 }
 
 /**
- * Never suggest these words, in whatever capitals: the list of `tacit serve --block`.
+ * Never suggest these words, in any capitals: the list of `tacit serve --block`.
  * @param {Compact} model
  * @param {Set<string>} folded
  */

@@ -1,13 +1,13 @@
-// What was corrected in the text at the caret, and which words are to be left alone.
+// The corrections in the text at the caret, and the words that must not be corrected.
 //
-// A correction inside an address is taken back: `jane.` is a word, `jane.x@` is not.
+// A correction inside an address is undone: `jane.` is a word, `jane.x@` is not.
 
 import { endsInAddress } from "./addresses.js";
 
 /** @param {ReturnType<typeof import("./field.js").makeField>} field */
 export function makeCorrections(field) {
   /** In the piece of text at the caret. @type {{at: number, typed: string, put: string}[]} */
-  let made = [];
+  let corrections = [];
   const leftAlone = new Set(); // words that were corrected wrongly, in lower case
 
   return {
@@ -16,22 +16,22 @@ export function makeCorrections(field) {
     leave: (word) => leftAlone.add(word.toLowerCase()),
     /** Note that a word was replaced, just before the caret. @param {string} typed @param {string} put @param {string} end */
     note(typed, put, end) {
-      made.push({ at: field.caret() - put.length - end.length, typed, put });
+      corrections.push({ at: field.caret() - put.length - end.length, typed, put });
     },
-    /** The last correction was taken back. */
-    undone: () => made.pop(),
-    /** The piece of text is over, or the caret is elsewhere. */
+    /** The last correction was undone. */
+    undone: () => corrections.pop(),
+    /** The piece of text has ended, or the caret has moved. */
     forget() {
-      made = [];
+      corrections = [];
     },
     /**
-     * Put back what was typed if the next character makes an address of it.
-     * @param {string} character that is about to be written, so that both are undone together
+     * Restore what was typed if the next character turns it into an address.
+     * @param {string} character the next character: one undo takes back both
      */
     restoreInAddress(character) {
-      if (!made.length || !endsInAddress(field.before() + character)) return;
-      for (const { at, typed, put } of made.reverse()) field.swap(at, put, typed);
-      made = [];
+      if (!corrections.length || !endsInAddress(field.before() + character)) return;
+      for (const { at, typed, put } of corrections.reverse()) field.swap(at, put, typed);
+      corrections = [];
     },
   };
 }

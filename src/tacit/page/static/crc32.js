@@ -1,4 +1,4 @@
-// CRC-32 as in zlib, four bytes at a step: a file that was damaged on its way is told before it is used.
+// CRC-32 as in zlib, four bytes at a step: detects a damaged file before it is used.
 
 const tables = [0, 1, 2, 3].map(() => new Uint32Array(256));
 for (let i = 0; i < 256; i++) {
@@ -14,7 +14,7 @@ for (let i = 0; i < 256; i++) {
 }
 
 /**
- * The CRC-32 of some bytes, going on from that of earlier ones.
+ * The CRC-32 of bytes, continued from that of earlier ones.
  * @param {Uint8Array} bytes
  * @param {number} [earlier]
  */

@@ -1,12 +1,12 @@
-// Noisy input and a language model together: the word that was most likely meant. A port of
+// Decodes noisy input with a language model into the likeliest intended word. A port of
 // `src/tacit/keyboard/decode.py` and of `correct` and `glide` in `suggestions.py`.
 //
 //     score(w) = −cost(input | w) + λ log p(w | context)
 //
-// 1. What was typed is a known word and every tap is clear: it stays, whatever the context says.
-// 2. It is no known word: it competes with the score −(unknown + letter · clear taps + unclear · other taps), less what
-//    its taps cost above the least.
-// 3. It is a known word, not typed clearly: it is a word like the others.
+// 1. A known word whose every tap is clear stays, in any context.
+// 2. An unknown word competes with the score −(unknown + letter · clear taps + unclear · other taps), less the cost of
+//    its taps above the least.
+// 3. A known word with unclear taps competes as the others do.
 
 import { startsSentence, written } from "./capitals.js";
 import { idOf, UNK, word as wordOf } from "./compact.js";
@@ -15,7 +15,7 @@ import { lexiconOf, spell } from "./lexicon.js";
 import { search as searchTaps, tapCosts } from "./taps.js";
 
 /**
- * A model with its words laid out for the decoders; paths are made when a glide first needs them.
+ * A model with the lexicon of its words; paths are computed when a glide first needs them.
  * @typedef {{model: import("./compact.js").Compact, lexicon: import("./lexicon.js").Lexicon,
  *   paths: import("./glide.js").Path[] | null,
  *   parameters: {taps: import("./taps.js").Settings, glide: import("./glide.js").Settings}}} Decoder
@@ -33,7 +33,7 @@ export function makeDecoder(model, layout, parameters) {
 }
 
 /**
- * The words that were found, by score; those without any probability are left out.
+ * The candidates by score, without those of probability 0.
  * @param {Decoder} decoder
  * @param {{place: number, cost: number}[]} candidates
  * @param {(id: number) => number} chance
@@ -50,7 +50,7 @@ function rank({ lexicon }, candidates, chance, language) {
 }
 
 /**
- * The best ranked words as they are written, each form once.
+ * The best words as they are written, each form once.
  * @param {ReturnType<typeof rank>} ranked
  * @param {(place: number) => string} form
  * @param {number} k
@@ -68,7 +68,7 @@ function forms(ranked, form, k) {
 }
 
 /**
- * What was meant by taps; `typed` is the word as it was seen. `best` is what should be written.
+ * The words that taps may have meant; `typed` is the word as shown, `best` the word to write.
  * @param {Decoder} decoder
  * @param {(id: number) => number} chance log p after the context
  * @param {string[]} context
@@ -90,16 +90,16 @@ export function correct(decoder, chance, context, taps, typed, k = 3) {
   const score = -(rules.unknown + rules.letter * (taps.length - blurred) + rules.unclear * blurred + over);
   const start = startsSentence(context);
   const form = (/** @type {number} */ place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start, shown);
-  const own = ranked.find(({ place }) => lexicon.spellings[place] === literal);
+  const literalRank = ranked.find(({ place }) => lexicon.spellings[place] === literal);
   const words = forms(ranked, form, k);
   let best = shown;
   if (!blurred && isHidden(model, shown)) best = shown; // a blocked word is never suggested, but may be typed
-  else if (own && !blurred) best = form(own.place);
-  else if (words.length && (own || words[0].score > score)) best = words[0].word;
-  return { best, known: own !== undefined, clear: !blurred, words };
+  else if (literalRank && !blurred) best = form(literalRank.place);
+  else if (words.length && (literalRank || words[0].score > score)) best = words[0].word;
+  return { best, known: literalRank !== undefined, clear: !blurred, words };
 }
 
-/** Whether the model knows a word and never suggests it. @param {import("./compact.js").Compact} model @param {string} text */
+/** Whether a word is in the model and hidden. @param {import("./compact.js").Compact} model @param {string} text */
 function isHidden(model, text) {
   const ids = [text, text.toLowerCase()].map((form) => idOf(model, form));
   return ids.some((id) => id !== UNK && model.hidden[id] === 1);

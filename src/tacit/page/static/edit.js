@@ -1,14 +1,15 @@
-// What a key does to the text, as pure functions: from the text before the caret to what is taken away and put in.
+// The effect of a key on the text, as pure functions: from the text before the caret to the characters removed and
+// inserted.
 //
-// Three things are remembered from one key to the next, and only to the next: a correction, so that backspace can take
-// it back; a space that came with a suggestion, so that a full stop can lean on the word; a word that was drawn.
+// Three things are kept from one key to the next, and only to the next: a correction, so that backspace can undo it; the
+// space of a suggestion, so that a full stop can follow the word directly; a glided word.
 
 /**
- * A change at the caret: so many characters before it go, and after it (none unless said), and these come.
+ * A change at the caret: the number of characters removed before it and after it (default: none), and those inserted.
  * @typedef {{remove: number, insert: string, after?: number}} Change
  */
 /**
- * What the last key did, if the next one may refer to it. `over`: its space is the one that stood there before the next
+ * The effect of the last key, if the next one may refer to it. `over`: its space is the existing one before the next
  * word.
  * @typedef {{kind: "corrected", typed: string, put: string} | {kind: "picked", over?: boolean}
  *   | {kind: "kept", word: string} | {kind: "glided", put: string, instead?: string, over?: boolean} | null} Last
@@ -17,8 +18,8 @@
 const LEANS = /^[.,!?;:…)\]}”%]$/;
 
 /**
- * A character that is no letter of a word in progress needs nothing else; a mark goes before the space of a suggestion,
- * or takes its place where no word follows; a space is that one.
+ * Insert a character that is not part of a word in progress. After a suggestion, a mark goes before its space, or
+ * replaces the space if no word follows; a space adds nothing.
  * @param {string} before
  * @param {string} character
  * @param {Last} last
@@ -32,7 +33,7 @@ export function put(before, character, last) {
 }
 
 /**
- * What ends a word (a space, a mark, a new line), with the correction of the word if there is one.
+ * End a word (by a space, a mark, a new line), with its correction if there is one.
  * @param {string} typed the word as it stands
  * @param {string} character
  * @param {string | null} correction
@@ -46,17 +47,17 @@ export function endWord(typed, character, correction) {
   };
 }
 
-/** The space that a whole word needs before it: where a word or a mark stands. @param {string} before */
+/** The space that a whole word needs before it, after a word or a mark. @param {string} before */
 const gap = (before) => (before !== "" && !/[\s([{“‘"]$/u.test(before) ? " " : "");
 
-/** What of a word stands after the caret. @param {string} after @returns {string} */
+/** The part of a word after the caret. @param {string} after @returns {string} */
 export function restOf(after) {
   return /^(?:['’-]?[\p{L}\p{M}\p{N}_])+/u.exec(after.slice(0, 64))?.[0] ?? "";
 }
 
 /**
- * A suggestion takes the place of what is typed; a space follows it, and one comes before it where it begins a word right
- * after a mark. Inside a word it takes the place of the whole word. A space that stands there already is its space.
+ * A suggestion replaces the typed letters; a space follows it, and one precedes it if it starts a word right after a
+ * mark. Inside a word it replaces the whole word. An existing space is used as its space.
  * @param {string} before
  * @param {string} typed
  * @param {string} word
@@ -66,7 +67,7 @@ export function restOf(after) {
 export function pick(before, typed, word, after = "") {
   const rest = typed ? restOf(after).length : 0;
   const over = after[rest] === " ";
-  const leant = rest > 0 && /^[^\s\p{L}\p{N}]/u.test(after.slice(rest)); // a mark leans on the word already
+  const leant = rest > 0 && /^[^\s\p{L}\p{N}]/u.test(after.slice(rest)); // a mark follows the word directly
   const insert = `${typed ? "" : gap(before)}${word}${leant ? "" : " "}`;
   return {
     change: { remove: typed.length, insert, after: rest + (over ? 1 : 0) },
@@ -75,8 +76,8 @@ export function pick(before, typed, word, after = "") {
 }
 
 /**
- * A word that was drawn: a space comes before it where a word or a mark stands, and one after it. Inside a word it takes
- * the place of the whole word, as a suggestion does. Another choice for the same trail takes the place of the first.
+ * A glided word: a space precedes it after a word or a mark, and one follows it. Inside a word it replaces the whole
+ * word, as a suggestion does. Another choice for the same trail replaces the first.
  * @param {string} before
  * @param {string} word
  * @param {Last} [last]
@@ -90,15 +91,15 @@ export function glided(before, word, last = null, typed = "", after = "") {
     const put = `${first}${word}${last.put.endsWith(" ") ? " " : ""}`;
     return { change: { remove: last.put.length, insert: put }, last: { ...last, put } };
   }
-  const within = typed && restOf(after) ? typed : ""; // otherwise what is typed is a word of its own
+  const within = typed && restOf(after) ? typed : ""; // otherwise the typed letters are a separate word
   const { change } = pick(before, within, word, after);
   const instead = within + after.slice(0, change.after);
   return { change, last: { kind: "glided", put: change.insert, instead, over: instead.endsWith(" ") } };
 }
 
 /**
- * Right after a correction: what was typed comes back, and is not corrected again. Right after a glide the drawn word goes,
- * and the word comes back that it took the place of. Otherwise one character goes.
+ * Right after a correction, restore what was typed, which is then not corrected again. Right after a glide, remove the
+ * glided word and restore the word that it replaced. Otherwise remove one character.
  * @param {string} before
  * @param {Last} last
  * @returns {{change: Change, last: Last}}
@@ -109,7 +110,7 @@ export function backspace(before, last) {
   }
   if (last?.kind === "glided" && before.endsWith(last.put)) {
     const { put, instead = "" } = last;
-    return { change: { remove: put.length, insert: instead }, last: null }; // a drawn word goes as it came
+    return { change: { remove: put.length, insert: instead }, last: null }; // a glided word is removed as a whole
   }
   return { change: { remove: lastCharacter(before), insert: "" }, last: null };
 }

@@ -1,5 +1,5 @@
-// The message: the text field with its caret, how many of its characters no key has typed, and its changes, which can be
-// undone. What a key does to the text is told in edit.js; here it is carried out.
+// The message: the text field with its caret, the number of its characters that no key has typed, and its undo history.
+// edit.js computes the effect of a key; this module applies it.
 
 import { alert, withdraw } from "./alerts.js";
 import { restOf } from "./edit.js";
@@ -7,24 +7,24 @@ import { LONGEST_MESSAGE } from "./hardware.js";
 import { makeHistory } from "./history.js";
 import { scrollToCaret } from "./scroll.js";
 
-const TOO_LONG = `A message holds ${LONGEST_MESSAGE.toLocaleString("en")} characters: what comes after them is left out.`;
+const TOO_LONG = `A message holds ${LONGEST_MESSAGE.toLocaleString("en")} characters: text beyond them is left out.`;
 
-/** It holds no more. */
+/** The message is full. */
 export const tooLong = () => alert(TOO_LONG);
 
 /** @param {HTMLTextAreaElement} message */
 export function makeField(message) {
   const history = makeHistory();
   let pasted = 0; // characters that no key has typed
-  let caret = 0; // where our own last edit left it
+  let caret = 0; // where our last edit left it
 
-  /** The text has changed: what is known of it follows. */
+  /** The text has changed: update what depends on it. */
   function settle() {
     caret = message.selectionStart;
-    pasted = Math.min(pasted, message.textLength); // what was pasted may be deleted again, key by key
+    pasted = Math.min(pasted, message.textLength); // pasted text may be deleted, key by key
     history.note({ text: message.value, caret, pasted });
     if (message.textLength < LONGEST_MESSAGE) withdraw(TOO_LONG);
-    requestAnimationFrame(() => scrollToCaret(message)); // the suggestions need not wait for it
+    requestAnimationFrame(() => scrollToCaret(message)); // so that the suggestions do not wait for it
   }
 
   const after = () => message.value.slice(message.selectionEnd);
@@ -41,7 +41,7 @@ export function makeField(message) {
     caret: () => caret,
 
     /**
-     * Carry out a change at the caret; not if the message would grow too long. Returns whether it did.
+     * Apply a change at the caret, unless the message would grow too long. Returns whether it did.
      * @param {import("./edit.js").Change} change
      */
     apply({ remove, insert, after = 0 }) {
@@ -55,18 +55,18 @@ export function makeField(message) {
       return true;
     },
 
-    /** Where one text still stands, put another; together with the change that follows. */
+    /** Replace a text, if it is still there; one undo takes back this and the change that follows. */
     swap(/** @type {number} */ at, /** @type {string} */ gone, /** @type {string} */ come) {
       if (message.value.startsWith(gone, at)) message.setRangeText(come, at, at + gone.length, "preserve");
     },
 
-    /** Somebody else has changed the text. @param {number} more characters */
+    /** The text was changed from outside. @param {number} more characters */
     foreign(more) {
       pasted = Math.max(0, pasted + more);
       settle();
     },
 
-    /** Take the last change back, or bring it again. Returns whether there was one. @param {boolean} again */
+    /** Undo the last change, or redo it. Returns whether there was one. @param {boolean} again */
     undo(again) {
       const state = again ? history.redo() : history.undo();
       if (!state) return false;
@@ -84,7 +84,7 @@ export function makeField(message) {
       message.focus();
     },
 
-    /** If the caret is elsewhere than our last edit left it: what is selected now, and where it was. */
+    /** If the caret has moved since our last edit: the selection now, and where the caret was. */
     moved() {
       const { selectionStart: from, selectionEnd: to } = message;
       if (from === caret) return null;

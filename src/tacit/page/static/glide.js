@@ -1,4 +1,4 @@
-// What was meant by a glide: words and how far their paths over the keys are from the trail. A port of
+// Decodes a glide: the distance of each word's path over the keys from the trail. A port of
 // `src/tacit/keyboard/glide.py`, after SHARK² (Kristensson and Zhai 2004).
 //
 //     location  x_L = 1/N Σ ‖u_i − w_i‖                         u_i of the trail, w_i of the word's path
@@ -6,7 +6,7 @@
 //
 //     cost(word) = ½ (x_L / σ_L)² + ½ (x_S / σ_S)²
 //
-// Paths of all words would take a second to make; only those whose ends and length fit a trail are made, and kept.
+// Paths of all words would take a second to compute; only those whose ends and length fit a trail are computed, and kept.
 
 import { polyline } from "./lexicon.js";
 
@@ -14,7 +14,7 @@ import { polyline } from "./lexicon.js";
  * @typedef {{points: number, sigma_location: number, sigma_shape: number, reach: number, stretch: number,
  *   slack: number, beam: number, language: number}} Settings
  */
-/** A path of a word: its keys, where it begins and ends, its length; points when they were asked for. */
+/** A path of a word: its keys, where it begins and ends, its length; points once they were needed. */
 /** @typedef {{place: number, keys: number[], length: number, points: Float32Array | null}} Path */
 
 /**
@@ -29,7 +29,7 @@ export function pathsOf(lexicon) {
   const candidates = [];
   lexicon.spellings.forEach((spelling, place) => {
     for (const turns of new Set([polyline(spelling, true), polyline(spelling, false)])) {
-      if (!turns) continue; // a word that is nothing but an apostrophe
+      if (!turns) continue; // a word that is only an apostrophe
       const keys = [...turns].map((c) => number.get(c) ?? 0);
       let length = 0;
       for (let i = 1; i < keys.length; i++) length += Math.hypot(x[keys[i]] - x[keys[i - 1]], y[keys[i]] - y[keys[i - 1]]);
@@ -40,7 +40,7 @@ export function pathsOf(lexicon) {
 }
 
 /**
- * As many points at equal distances along a line, its ends among them: x and y in turn.
+ * `count` points at equal distances along a line, including its ends: x and y in turn.
  * @param {number[][]} line
  * @param {number} count
  */
@@ -62,7 +62,7 @@ export function resample(line, count) {
   return points;
 }
 
-/** A line of points moved to its mean and scaled to size 1; what is smaller than a key is not blown up. */
+/** A line of points moved to its mean and scaled to size 1; a line smaller than a key is not enlarged. */
 function shape(/** @type {Float64Array | Float32Array} */ line) {
   const n = line.length / 2;
   const low = [Infinity, Infinity];
@@ -85,7 +85,7 @@ function apart(/** @type {ArrayLike<number>} */ a, /** @type {ArrayLike<number>}
 }
 
 /**
- * The words whose paths are alike, with their costs; no more than `beam` above the best.
+ * The words with similar paths, with their costs, at most `beam` above the best.
  * @param {import("./lexicon.js").Lexicon} lexicon
  * @param {Path[]} paths
  * @param {number[][]} trail
@@ -98,8 +98,8 @@ export function search(lexicon, paths, trail, settings) {
   let far = 0;
   for (let i = 1; i < trail.length; i++) far += Math.hypot(trail[i][0] - trail[i - 1][0], trail[i][1] - trail[i - 1][1]);
   const [start, end] = [trail[0], trail[trail.length - 1]];
-  const mine = resample(trail, settings.points);
-  const myShape = shape(mine);
+  const drawn = resample(trail, settings.points);
+  const drawnShape = shape(drawn);
   const near = (/** @type {number} */ key, /** @type {number[]} */ to) =>
     (x[key] - to[0]) ** 2 + (y[key] - to[1]) ** 2 <= settings.reach ** 2;
   /** @type {Map<number, number>} */
@@ -110,8 +110,8 @@ export function search(lexicon, paths, trail, settings) {
     if (Math.max(length, far) > settings.stretch * Math.min(length, far) + settings.slack) continue;
     if (!near(keys[0], start) || !near(keys[keys.length - 1], end)) continue;
     path.points ??= Float32Array.from(resample(keys.map((k) => [x[k], y[k]]), settings.points));
-    const location = apart(mine, path.points) / settings.sigma_location;
-    const form = apart(myShape, shape(path.points)) / settings.sigma_shape;
+    const location = apart(drawn, path.points) / settings.sigma_location;
+    const form = apart(drawnShape, shape(path.points)) / settings.sigma_shape;
     const cost = 0.5 * (location * location + form * form);
     least.set(place, Math.min(cost, least.get(place) ?? Infinity));
     best = Math.min(best, cost);

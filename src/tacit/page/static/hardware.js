@@ -1,8 +1,8 @@
-// A real keyboard, input methods and the clipboard: what they do to the text field, as calls of what our keys do.
+// Hardware keyboards, input methods and the clipboard: translates their effects on the text field into callbacks.
 //
-// Single characters, Enter and backspace are taken over, so that they correct, complete and count like the page's own
-// keys. So are undo and redo, which are the page's own (history.js). Everything else (a paste, an input method, a
-// selection that is deleted) is the browser's, and told afterwards.
+// Single characters, Enter and backspace are intercepted, so that they correct, complete and count like the page's own
+// keys. So are undo and redo, which the page does itself (history.js). Everything else (a paste, an input method, a
+// deleted selection) is left to the browser and reported afterwards.
 
 export const LONGEST_MESSAGE = 100_000; // characters of the message: more would make the browser slow
 const OF_WORD = /^[\p{L}\p{M}'’]$/u;
@@ -13,11 +13,11 @@ const OF_WORD = /^[\p{L}\p{M}'’]$/u;
  * @property {(character: string, event: Event) => void} finish a character that ends a word
  * @property {(event: Event) => void} enter
  * @property {(event: Event) => void} back
- * @property {(more: number, deleted: boolean) => void} foreign so many characters came that no key has typed, or went
- * @property {() => void} tooLong some of it was cut off
- * @property {() => void} moved the caret is elsewhere
+ * @property {(more: number, deleted: boolean) => void} foreign characters were added that no key typed, or removed
+ * @property {() => void} tooLong part of it was cut off
+ * @property {() => void} moved the caret may have moved
  * @property {(place: number, event: Event) => void} choose a suggestion, 0 to 2
- * @property {(again: boolean) => void} undo take the last change back, or bring it again
+ * @property {(again: boolean) => void} undo undo the last change, or redo it
  */
 
 /**
@@ -30,7 +30,7 @@ export function listen(message, does) {
   message.addEventListener("beforeinput", (event) => {
     length = message.textLength;
     if (event.isComposing || !event.cancelable) return;
-    does.moved(); // the browser may not have told yet, and afterwards it cannot be seen any more
+    does.moved(); // the browser may not have reported it yet, and afterwards it is no longer visible
     if (event.inputType === "historyUndo" || event.inputType === "historyRedo") {
       event.preventDefault(); // from a menu
       return does.undo(event.inputType === "historyRedo");
@@ -56,7 +56,7 @@ export function listen(message, does) {
 
   message.addEventListener("input", (event) => {
     const kind = /** @type {InputEvent} */ (event).inputType;
-    if (kind === "historyUndo" || kind === "historyRedo") return does.undo(kind === "historyRedo"); // not told before
+    if (kind === "historyUndo" || kind === "historyRedo") return does.undo(kind === "historyRedo"); // no earlier event reports it
     if (message.textLength > LONGEST_MESSAGE) {
       const caret = Math.min(message.selectionStart, LONGEST_MESSAGE);
       message.value = message.value.slice(0, LONGEST_MESSAGE);

@@ -1,19 +1,19 @@
 // Undo and redo of the message.
 //
-// A script that writes into a field bypasses the browser's own undo, which then puts pieces where they never were. So
-// the page keeps the changes itself. Letters typed one after the other are undone together, up to a space; so are
-// characters rubbed out one after the other.
+// A script that writes into a field bypasses the browser's undo, which then inserts text at wrong places. So the page
+// keeps the changes itself. Letters typed in a row are undone together, up to a space; so are characters deleted in a
+// row.
 
 const MOST = 500; // changes that are kept
-const KEY = 2; // characters that one key may write or rub out: an emoji has two
+const KEY = 2; // characters that one key may write or delete: an emoji has two
 
-/** The message, where its caret stands, and how many of its characters no key has typed. */
+/** The message, its caret, and how many of its characters no key has typed. */
 /** @typedef {{text: string, caret: number, pasted: number}} State */
-/** At a place some characters went and others came; how many were pasted before and after it. */
+/** Characters removed and inserted at a place; how many were pasted before and after it. */
 /** @typedef {{at: number, gone: string, come: string, pasted: [number, number], byKey: boolean}} Step */
 
 /**
- * What changed from one state to the next. What stands after the caret is compared first: it did not change.
+ * The change from one state to the next. The text after the caret is compared first, because it did not change.
  * @param {State} before
  * @param {State} after
  * @returns {Step}
@@ -30,7 +30,7 @@ export function difference(before, after) {
 }
 
 /**
- * Two changes as one, where they are undone together; otherwise null.
+ * Two changes as one if they are undone together; otherwise null.
  * @param {Step} a
  * @param {Step} b
  * @returns {Step | null}
@@ -48,7 +48,7 @@ function joined(a, b) {
 export function makeHistory() {
   /** @type {Step[]} */
   let steps = [];
-  let done = 0; // so many of them are in the text
+  let done = 0; // how many of them are in the text
   /** @type {State} */
   let now = { text: "", caret: 0, pasted: 0 };
 
@@ -59,7 +59,7 @@ export function makeHistory() {
   }
 
   return {
-    /** Remember how the message is after a change. @param {State} next */
+    /** Record the message after a change. @param {State} next */
     note(next) {
       if (next.text !== now.text) {
         const step = difference(now, next);

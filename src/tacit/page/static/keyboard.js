@@ -1,6 +1,6 @@
-// The keys as buttons, and what fingers do on them: taps, glides, holding backspace.
+// The keys as buttons, and the gestures on them: taps, glides, holding backspace.
 //
-// A tap is told when the finger is lifted, or at once when another one comes down: thumbs overlap. A finger that starts
+// A tap is reported when the finger is lifted, or when another one comes down: thumbs overlap. A finger that starts
 // on a letter and travels further than a key's width glides. Screen readers and the Enter key press buttons without any
 // finger: that is a click without a pointer, and a tap in the middle of the key.
 
@@ -18,7 +18,7 @@ const ICONS = {
 
 /** @typedef {import("./keys.js").Key} Key */
 /**
- * What the page does about it. Points are in the units of the layout: key widths, rows 1.5 high.
+ * Callbacks of the page. Points are in the units of the layout: key widths, rows 1.5 high.
  * @typedef {object} Does
  * @property {(key: Key, at: [number, number], event: Event) => void} press
  * @property {(trail: [number, number][], event: Event) => void} glide
@@ -38,24 +38,24 @@ function icon(name) {
 
 /** One key. @param {Key} key @returns {HTMLButtonElement} */
 function button(key) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = `key ${key.kind}`;
-  if (["shift", "back", "enter", "layer"].includes(key.kind)) made.classList.add("side");
-  made.setAttribute("aria-label", key.name);
-  made.dataset.key = key.value;
-  made.style.gridColumn = key.start ? `${key.start} / span ${key.width}` : `span ${key.width}`;
+  const keyButton = document.createElement("button");
+  keyButton.type = "button";
+  keyButton.className = `key ${key.kind}`;
+  if (["shift", "back", "enter", "layer"].includes(key.kind)) keyButton.classList.add("side");
+  keyButton.setAttribute("aria-label", key.name);
+  keyButton.dataset.key = key.value;
+  keyButton.style.gridColumn = key.start ? `${key.start} / span ${key.width}` : `span ${key.width}`;
   const face = document.createElement("span");
   if (key.kind in ICONS) face.append(icon(/** @type {keyof typeof ICONS} */ (key.kind)));
   else face.textContent = key.kind === "space" ? "space" : key.value;
-  made.append(face);
+  keyButton.append(face);
   if (key.shifted) {
     const second = document.createElement("small");
     second.textContent = key.shifted;
     second.setAttribute("aria-hidden", "true");
-    made.append(second);
+    keyButton.append(second);
   }
-  return made;
+  return keyButton;
 }
 
 /**
@@ -70,7 +70,7 @@ export function makeKeyboard(board, holder, does) {
   /** @type {Map<number, {key: Key, element: Element, trail: [number, number][], gliding: boolean}>} */
   const fingers = new Map();
   let repeat = 0;
-  let shiftShown = ""; // as the keys show it
+  let shiftShown = ""; // the state that the keys show
 
   function show(/** @type {"abc" | "123"} */ name) {
     keys.clear();
@@ -78,16 +78,16 @@ export function makeKeyboard(board, holder, does) {
       const line = document.createElement("div");
       line.className = "row";
       for (const key of row) {
-        const made = button(key);
-        keys.set(made, key);
-        line.append(made);
+        const element = button(key);
+        keys.set(element, key);
+        line.append(element);
       }
       return line;
     });
     const focused = holder.contains(document.activeElement);
     holder.replaceChildren(...rows);
     const same = /** @type {HTMLElement | null} */ (holder.querySelector(".layer"));
-    if (focused) same?.focus(); // who has no pointer stays here
+    if (focused) same?.focus(); // keeps the focus of people without a pointer
     shiftShown = "";
   }
 
@@ -100,9 +100,9 @@ export function makeKeyboard(board, holder, does) {
   /** The middle of a key, in key widths. @param {Element} element @returns {[number, number]} */
   function middleOf(element) {
     const box = holder.getBoundingClientRect();
-    const own = element.getBoundingClientRect();
-    const x = ((own.left + own.width / 2 - box.left) / box.width) * 10;
-    return [x, ((own.top + own.height / 2 - box.top) / box.height) * 6];
+    const keyBox = element.getBoundingClientRect();
+    const x = ((keyBox.left + keyBox.width / 2 - box.left) / box.width) * 10;
+    return [x, ((keyBox.top + keyBox.height / 2 - box.top) / box.height) * 6];
   }
 
   function lift(/** @type {number} */ id, /** @type {Event} */ event) {
@@ -130,7 +130,7 @@ export function makeKeyboard(board, holder, does) {
     if (key.kind === "back") {
       does.press(key, middleOf(element), event);
       const again = () => {
-        does.press(key, middleOf(element), new Event("repeat")); // of now: the clock starts at each
+        does.press(key, middleOf(element), new Event("repeat")); // a new event, so that the clock starts at each
         repeat = window.setTimeout(again, REPEAT);
       };
       repeat = window.setTimeout(again, HOLD);
@@ -163,11 +163,11 @@ export function makeKeyboard(board, holder, does) {
   board.addEventListener("click", (event) => {
     const element = /** @type {Element} */ (event.target).closest(".key");
     const key = element && keys.get(element);
-    if (element && key && event.detail === 0) does.press(key, middleOf(element), event); // no pointer had a part in it
+    if (element && key && event.detail === 0) does.press(key, middleOf(element), event); // a click without a pointer
   });
   board.addEventListener("contextmenu", (event) => event.preventDefault());
 
-  /** Between keys the nearest one is meant. @param {PointerEvent} event */
+  /** Between keys, take the nearest one. @param {PointerEvent} event */
   function nearestKey(event) {
     let best = null;
     let least = Infinity;
@@ -184,7 +184,7 @@ export function makeKeyboard(board, holder, does) {
   return {
     show,
     /**
-     * Show what shift is, and whether it raises the marks.
+     * Show the state of shift, and whether the shifted marks are shown.
      * @param {"off" | "once" | "locked"} shift
      * @param {boolean} marks
      */
@@ -206,7 +206,7 @@ export function makeKeyboard(board, holder, does) {
         }
       }
     },
-    /** Light up the key of a character that was typed on a real keyboard. @param {string} character */
+    /** Light up the key of a character that was typed on a hardware keyboard. @param {string} character */
     flash(character) {
       const lower = character.toLowerCase();
       for (const [element, key] of keys) {

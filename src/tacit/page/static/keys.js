@@ -1,10 +1,10 @@
-// Which keys there are and where: two layers of four rows. Widths are in half keys, twenty to a row.
+// The keys and their places: two layers of four rows. Widths are in half keys, twenty to a row.
 //
-// The letters stand where `src/tacit/keyboard/layout.py` has them, since the decoders measure taps against that; a
-// browser test compares the two.
+// The letters are placed as in `src/tacit/keyboard/layout.py`, against which the decoders measure taps; a browser test
+// compares the two.
 
 /**
- * A key: what it does, its name for screen readers, its width, and what it types with shift if that is no capital.
+ * A key: what it does, its name for screen readers, its width, and what it types with shift if that is not a capital.
  * @typedef {{kind: "letter" | "mark" | "space" | "shift" | "back" | "enter" | "layer", value: string, name: string,
  *   width: number, start?: number, shifted?: string}} Key
  */

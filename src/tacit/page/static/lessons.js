@@ -1,12 +1,12 @@
-// What the personal cache learns from the message: it follows the line at the caret (memory.js), and knows of the line
-// that Enter ended and of words that are selected as long as these can still be taken back.
+// Decides what the personal cache learns from the message. It follows the line at the caret (memory.js), and keeps the
+// line that Enter ended and selected words as long as they can still be undone.
 
 import { lessonsOf } from "./addresses.js";
 import { follow, untold } from "./memory.js";
 
 /** @typedef {import("./memory.js").Line} Line */
 
-/** The line at the caret, none of which is to be learnt: it stood there before. @param {string} text before the caret */
+/** The line at the caret, as earlier text, which is not learnt. @param {string} text before the caret */
 function lineAt(text) {
   const { context, typed } = lessonsOf(text);
   return untold(text.lastIndexOf("\n") + 1, context, typed !== "");
@@ -30,7 +30,7 @@ export function makeLessons(personal) {
     return now.line;
   }
 
-  /** Where the caret is back in the line that Enter ended, what that line taught is known, and can be unlearnt. */
+  /** If the caret is back in the line that Enter ended, the words learnt from it are known, and can be unlearnt. */
   function resume(/** @type {string} */ text) {
     const start = text.lastIndexOf("\n") + 1;
     const empty = !line.words.some((word) => word.learnt); // the cache unlearns its latest words only
@@ -41,9 +41,9 @@ export function makeLessons(personal) {
     resume,
 
     /**
-     * After every change: what is new is learnt, what is gone is unlearnt.
+     * After every change: learn new words, unlearn removed ones.
      * @param {string} text before the caret
-     * @param {boolean} learning whether what is new was typed
+     * @param {boolean} learning whether the new text was typed
      */
     follow(text, learning) {
       if (text.lastIndexOf("\n") + 1 !== line.start) line = lineAt(text); // the caret is in another line
@@ -56,7 +56,7 @@ export function makeLessons(personal) {
       line = untold(text.length, []);
     },
 
-    /** The text changes at the caret: what is selected goes, and is unlearnt. */
+    /** The text changes at the caret: the selection is removed and unlearnt. */
     drop() {
       if (held) line = held.line;
       held = null;
@@ -68,7 +68,7 @@ export function makeLessons(personal) {
     },
 
     /**
-     * The caret went elsewhere, or words are selected that were just typed.
+     * The caret has moved, or words are selected that were just typed.
      * @param {{from: number, to: number, was: number, text: string}} moved
      */
     moved({ from, to, was, text }) {
@@ -77,18 +77,18 @@ export function makeLessons(personal) {
       [line, finished] = [lineAt(text.slice(0, from)), null];
     },
 
-    /** A change that no key made: what is left of the line is known. @param {string} text before the caret */
+    /** A change that no key made: the rest of the line is still known. @param {string} text before the caret */
     changed(text) {
       resume(text);
       [finished, held] = [null, null];
     },
 
-    /** The word in progress was pasted, or came back: it is not to be learnt. @param {string} text before the caret */
+    /** The word in progress was pasted, or came back: it must not be learnt. @param {string} text before the caret */
     inProgressIsForeign(text) {
       line = { ...line, foreign: lessonsOf(text).typed ? line.words.length : -1 };
     },
 
-    /** The cache is another one: it knows nothing of these words. */
+    /** The cache was replaced: it has learnt none of these words. */
     unknown() {
       line = { ...line, words: line.words.map(({ token }) => ({ token, learnt: false })) };
       [finished, held] = [null, null];

@@ -1,8 +1,8 @@
-// The words that can be typed with the keys, sorted by their spelling: what the decoders search.
+// The words that can be typed with the keys, sorted by their spelling, for the decoders.
 //
-// A port of `src/tacit/keyboard/lexicon.py`, in the same order, so that equals go the same way. There the trie is kept
-// level by level; here its nodes lie as a walk meets them, a node before its children, which is what a search in
-// JavaScript does best: it goes on to the next node, or past all that begin so.
+// A port of `src/tacit/keyboard/lexicon.py`, in the same order, so that ties are broken the same way. Python keeps the
+// trie level by level; here its nodes are in depth-first order, a node before its children, which is fastest in
+// JavaScript: a search goes to the next node, or skips all nodes of a prefix.
 
 import { SPECIALS } from "./compact.js";
 import { every } from "./words.js";
@@ -14,8 +14,8 @@ const APOSTROPHE = "'";
  * @typedef {{letters: string[], x: number[], y: number[], width: number, height: number}} Layout
  */
 /**
- * Prefixes, each before those that it begins: the key of its last letter, its length, and the first node that does not
- * begin so. The words that end at node n have the places words[n] … words[n + 1] − 1.
+ * Prefixes in depth-first order: the key of its last letter, its length, and the first node that does not have this
+ * prefix. The words that end at node n have the places words[n] … words[n + 1] − 1.
  * @typedef {{letters: Uint8Array, depths: Uint32Array, after: Uint32Array, words: Uint32Array}} Trie
  */
 /**
@@ -99,7 +99,7 @@ function trieOf(spellings, { letters }) {
     words: new Uint32Array(most + 1),
   };
   /** @type {number[]} */
-  const open = []; // the nodes of the word at hand
+  const open = []; // the nodes of the current word
   let size = 0;
   spellings.forEach((spelling, place) => {
     const last = spellings[place - 1] ?? "";

@@ -1,7 +1,7 @@
-// Everything the page will ever need, fetched at once; then the door is shut.
+// Fetches everything that the page needs; then forbids every further request.
 //
-// `models.json` lists what the server has. Every model is fetched and checked before the first key can be pressed. A
-// model that is missing, newer or damaged is left out and said so; the others work.
+// `models.json` lists the models of the server. Every model is fetched and checked before the first key can be pressed. A
+// model that is missing, newer or damaged is left out and reported; the others work.
 
 import { block, fold, open } from "./compact.js";
 
@@ -14,7 +14,7 @@ import { block, fold, open } from "./compact.js";
  */
 
 /**
- * Fetch all; never fails, but may have problems to tell and no model at all.
+ * Fetch everything. Never fails, but may report problems and return no model.
  * @returns {Promise<Loaded>}
  */
 export async function load() {
@@ -42,7 +42,7 @@ export async function load() {
     }),
   );
   const choices = opened.filter((choice) => choice !== null);
-  if (!choices.length) problems.push("There is no model to suggest words; the keys work without.");
+  if (!choices.length) problems.push("No model could be loaded, so no words are suggested; the keys still work.");
   return { choices, problems, blocked, layout: manifest.layout, parameters: manifest.parameters };
 }
 
@@ -59,7 +59,7 @@ function reason(error) {
 }
 
 /**
- * Tell how many requests were made from now on: at once, and whenever there is another.
+ * Count requests from now on; calls `tell` at once and after each request.
  * @param {(count: number) => void} tell
  */
 export function countRequests(tell) {
@@ -73,8 +73,8 @@ export function countRequests(tell) {
 }
 
 /**
- * Forbid every further request. A policy that was added to a document cannot be taken away again: from here on the
- * browser itself refuses to fetch anything for this page, from any host, its own server among them.
+ * Forbid every further request. An added policy cannot be removed: from here on the browser refuses to fetch anything
+ * for this page, from any host, including its own server.
  */
 export function shutTheDoor() {
   const policy = document.createElement("meta");

@@ -1,4 +1,4 @@
-// What a person meant by the word in progress, and by a trail: the decoders, with the personal cache and its exceptions.
+// Decodes the word in progress and glides: the decoders, with the personal cache and its exceptions.
 
 import { isOwn } from "./cache.js";
 import { correct, glide, makeDecoder } from "./decode.js";
@@ -9,24 +9,24 @@ import { chances } from "./predict.js";
 /** @typedef {import("./cache.js").Cache} Cache */
 
 /**
- * Decoders by model, made once each, which takes a while.
+ * Decoders by model, each made once, because that takes a while.
  * @param {import("./lexicon.js").Layout} layout
  * @param {Decoder["parameters"]} parameters
  * @returns {(choice: import("./load.js").Choice) => Decoder}
  */
 export function makeDecoders(layout, parameters) {
   /** @type {Map<string, Decoder>} */
-  const made = new Map();
+  const decoders = new Map();
   return ({ id, model }) => {
-    const decoder = made.get(id) ?? makeDecoder(model, layout, parameters);
-    made.set(id, decoder);
+    const decoder = decoders.get(id) ?? makeDecoder(model, layout, parameters);
+    decoders.set(id, decoder);
     return decoder;
   };
 }
 
 /**
- * What the taps of a word probably meant; null where nothing is to be corrected: a word that somebody wants so, or that
- * has other characters than the keys.
+ * The words that the taps probably meant; null if nothing may be corrected: an intended word, or one with characters
+ * that the keys do not have.
  * @param {Decoder} decoder
  * @param {Cache | null} cache
  * @param {{context: string[], typed: string}} place
@@ -40,7 +40,7 @@ export function meantBy(decoder, cache, { context, typed }, taps, kept) {
   if (kept.has(lower) || isOwn(cache, lower) || !spelling || [...spelling].length !== [...typed].length) return null;
   const chance = chances(decoder.model, cache, context);
   const { best, words } = correct(decoder, chance, context, taps, typed);
-  const onlyCase = typed !== lower && best.toLowerCase() === lower; // capitals that were typed are meant
+  const onlyCase = typed !== lower && best.toLowerCase() === lower; // typed capitals are intended
   return { best: onlyCase ? typed : best, words };
 }
 
@@ -53,6 +53,6 @@ export function meantBy(decoder, cache, { context, typed }, taps, kept) {
  * @param {boolean | null} shift
  */
 export function drawnBy(decoder, cache, { context, typed }, trail, shift) {
-  const all = typed ? [...context, typed] : context; // what stands there is a word of its own
+  const all = typed ? [...context, typed] : context; // the typed letters are a separate word
   return glide(decoder, chances(decoder.model, cache, all), all, trail, shift).map(({ word }) => word);
 }

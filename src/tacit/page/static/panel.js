@@ -1,4 +1,4 @@
-// The side panel: what the model thinks, in what context, and the figures. It only draws what it is told.
+// The side panel: the model's candidates, their context, and the figures. It only draws.
 
 import { BETA, contents, HALF_TRUST, weightOf } from "./cache.js";
 
@@ -11,26 +11,26 @@ export function byId(id) {
   return node;
 }
 
-/** Change a text where it differs: what stays is not laid out again. @param {string} id @param {string} text */
+/** Change a text if it differs, so that an unchanged one is not laid out again. @param {string} id @param {string} text */
 export function say(id, text) {
-  const there = byId(id);
-  if (there.textContent !== text) there.textContent = text;
+  const target = byId(id);
+  if (target.textContent !== text) target.textContent = text;
 }
 
 /** An element with a class and a text. @param {string} tag @param {string} name @param {string} text */
 function element(tag, name, text) {
-  const made = document.createElement(tag);
-  if (name) made.className = name;
-  made.textContent = text;
-  return made;
+  const node = document.createElement(tag);
+  if (name) node.className = name;
+  node.textContent = text;
+  return node;
 }
 
-/** A number of bytes for people. @param {number} bytes */
+/** A number of bytes in readable form. @param {number} bytes */
 export function size(bytes) {
   return bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-/** A share for people. @param {number} p */
+/** A share in readable form. @param {number} p */
 export function percent(p) {
   if (p >= 0.1) return `${(100 * p).toFixed(1)} %`;
   return p >= 0.0001 ? `${(100 * p).toFixed(2)} %` : "< 0.01 %";
@@ -61,7 +61,7 @@ export function showModels(choices, choose) {
 }
 
 /**
- * What the model thinks.
+ * Show the model's candidates and their context.
  * @param {import("./compact.js").Compact} model
  * @param {{context: string[], typed: string}} place
  * @param {import("./predict.js").Guess[]} guesses
@@ -93,40 +93,40 @@ export function showThoughts(model, { context, typed }, guesses, near) {
   });
   byId("thoughts").replaceChildren(...rows);
   const most = Math.min(reach, context.length + 1); // the start of a message counts as a word
-  say("depth", guesses.length ? told(guesses[0].depth, most) : "No word of this model begins so.");
+  say("depth", guesses.length ? contextUsed(guesses[0].depth, most) : "No word of this model starts like this.");
 }
 
 /**
- * How much context the first guess is known from, in words.
+ * How much context the first guess uses, as a sentence.
  * @param {number} depth
  * @param {number} most words of context that the model could use here
  */
-function told(depth, most) {
-  if (depth < 0) return "The first is known from your words alone.";
-  if (most === 0) return "This model knows single words and looks at no context.";
+function contextUsed(depth, most) {
+  if (depth < 0) return "The first comes from your words alone.";
+  if (most === 0) return "This model has single words only and uses no context.";
   const steps = most - depth;
-  const forgotten = steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"} of backoff` : "no backoff";
-  return `The first uses ${depth} of ${most} possible ${most === 1 ? "word" : "words"} of context: ${forgotten}.`;
+  const backoff = steps > 0 ? `${steps} ${steps === 1 ? "step" : "steps"} of backoff` : "no backoff";
+  return `The first uses ${depth} of ${most} possible ${most === 1 ? "word" : "words"} of context: ${backoff}.`;
 }
 
 /**
- * The personal cache, for looking at.
+ * Describe the personal cache.
  * @param {import("./cache.js").Cache} cache
  * @param {boolean} kept whether the browser could store it
  */
 export function showMemory(cache, kept) {
   const n = cache.entries.length;
   const weight = percent(weightOf(cache));
-  const told = n
-    ? `${counted.format(n)} words, of weight ${weight} beside the model (it grows to ${percent(BETA)}; half of ` +
-      `that at ${HALF_TRUST} words). They stay in this browser${kept ? "" : ", and only until the page is closed: it may not store them"}.`
-    : "Nothing yet. Words and pairs of words that you type are kept in this browser, and raise what you often write.";
-  say("memory", told);
+  const summary = n
+    ? `${counted.format(n)} words, mixed with the model at weight ${weight} (half of its maximum, ${percent(BETA)}, at ` +
+      `${HALF_TRUST} words). They stay in this browser${kept ? "" : ", and only until the page is closed, because it does not allow storage"}.`
+    : "Nothing yet. Words and pairs of words that you type are kept in this browser, and make what you often write more likely.";
+  say("memory", summary);
 }
 
-const ROWS = 200; // of words, and of pairs: the list is drawn anew with every word
+const ROWS = 200; // of words, and of pairs: the list is redrawn with every word
 
-/** Fill the list of what is kept; only when it is open. @param {import("./cache.js").Cache} cache */
+/** Fill the list of kept words; only when it is open. @param {import("./cache.js").Cache} cache */
 export function showContents(cache) {
   const { words: single, pairs } = contents(cache);
   const line = ([text, count] = /** @type {[string, number]} */ (["", 0])) => {
@@ -136,8 +136,8 @@ export function showContents(cache) {
   };
   const rows = (/** @type {[string, number][]} */ all, /** @type {string} */ what) => {
     const more = all.length - ROWS;
-    const told = more > 0 ? [element("p", "soft", `… and ${counted.format(more)} more ${what}; Export has all`)] : [];
-    return [...all.slice(0, ROWS).map(line), ...told];
+    const rest = more > 0 ? [element("p", "soft", `… and ${counted.format(more)} more ${what}; Export has all`)] : [];
+    return [...all.slice(0, ROWS).map(line), ...rest];
   };
   byId("contents").replaceChildren(...rows(single, "words"), ...rows(pairs, "pairs"));
 }

@@ -1,4 +1,4 @@
-// The personal cache in the page: kept in the browser, looked at, exported, erased, and switched off.
+// The personal cache in the page: storing, showing, exporting, erasing it, and switching it off.
 
 import { fromJson, makeCache, toJson } from "./cache.js";
 import { byId, showContents, showMemory } from "./panel.js";
@@ -9,17 +9,17 @@ const SWITCH = "tacit.learn"; // "off", or nothing
 const LATER = 400; // milliseconds without a key until it is stored
 
 /**
- * @param {() => void} replaced what to do when it is another one: empty, or another tab's
- * @param {() => void} switched what to do when it is switched on or off
+ * @param {() => void} replaced called when the cache is replaced: by an empty one, or by another tab's
+ * @param {() => void} switched called when it is switched on or off
  */
 export function makePersonalCache(replaced, switched) {
   const learning = /** @type {HTMLInputElement} */ (byId("learn"));
   const inside = /** @type {HTMLDetailsElement} */ (byId("inside"));
-  learning.checked = recall(SWITCH) !== "off"; // who does not want it says so once
+  learning.checked = recall(SWITCH) !== "off"; // the choice is kept
   let cache = fromJson(recall(KEY));
   let stored = true; // whether the browser keeps it
   let waiting = 0;
-  let seen = cache.next; // what it had learnt when it was last stored or is about to be
+  let seen = cache.next; // its size when it was last stored, or is about to be
 
   function keepNow() {
     clearTimeout(waiting);
@@ -27,7 +27,7 @@ export function makePersonalCache(replaced, switched) {
     stored = store(KEY, cache.entries.length ? toJson(cache) : null);
   }
 
-  /** Take what another tab stored, or that it erased everything: an old copy must not come back. */
+  /** Take over what another tab stored, or its erasure: an old copy must not come back. */
   function adopt(/** @type {string | null} */ json) {
     clearTimeout(waiting);
     waiting = 0;
@@ -71,7 +71,7 @@ export function makePersonalCache(replaced, switched) {
     all: () => cache,
     /** The cache if it is in use. */
     used: () => (learning.checked ? cache : null),
-    /** Go on with another one; it is stored when there is time. @param {import("./cache.js").Cache} next */
+    /** Replace the cache; it is stored when there is time. @param {import("./cache.js").Cache} next */
     become(next) {
       if (next !== cache || next.next !== seen) { // a cache learns in place
         seen = next.next;

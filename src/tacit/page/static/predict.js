@@ -2,7 +2,7 @@
 //
 // A word that is in the cache gets its exact mixed probability. Of all other words only the model's best matter, as
 // mixing keeps their order: so the best k of the mixture are among the cached words and the model's best k besides.
-// Without a cache this is `complete` of `src/tacit/keyboard/suggestions.py`, and shared test vectors hold it.
+// Without a cache this is `complete` of `src/tacit/keyboard/suggestions.py`; shared test vectors check that.
 
 import { cacheProbability, isOwn, weightOf } from "./cache.js";
 import { capitalise, startsSentence, written } from "./capitals.js";
@@ -11,12 +11,12 @@ import { best } from "./suggest.js";
 import { starting } from "./words.js";
 
 /**
- * A word that may be suggested. `depth`: words of context that its n-gram has, −1 for a word the model does not know.
+ * A word that may be suggested. `depth`: words of context that its n-gram has, −1 for a word that is not in the model.
  * @typedef {{word: string, p: number, depth: number, cached: boolean}} Guess
  */
 /**
- * What is asked for: the tokens before, the letters typed so far, and whether shift asks for a capital; null leaves it
- * to the start of the sentence.
+ * A query: the tokens before, the letters typed so far, and whether shift asks for a capital; null leaves that to the
+ * start of the sentence.
  * @typedef {{context: string[], typed: string, shift?: boolean | null}} Asked
  */
 
@@ -41,17 +41,17 @@ function variants(model, text) {
 }
 
 /**
- * What a model remembers of a context: words it does not know as they are, it reads in lower case.
+ * The state of a model after a context; unknown words are read in lower case.
  * @param {import("./compact.js").Compact} model
  * @param {string[]} context
  */
 export function remembered(model, context) {
-  const recent = context.slice(-model.order); // one more than it remembers, so that no false start is seen
+  const recent = context.slice(-model.order); // one more than it uses, so that no false start appears
   return stateAfter(model, recent.map((w) => (idOf(model, w) === UNK ? w.toLowerCase() : w)));
 }
 
 /**
- * log p of words after a context, mixed with the cache if there is one: what the decoders ask.
+ * log p of words after a context, mixed with the cache if there is one, for the decoders.
  * @param {import("./compact.js").Compact} model
  * @param {import("./cache.js").Cache | null} cache
  * @param {string[]} context
@@ -63,17 +63,17 @@ export function chances(model, cache, context) {
   if (!cache || !beta) return (id) => reading(model, state, id).logP;
   const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
   /** @type {Map<number, number>} */
-  const own = new Map();
-  for (const text of cache.words.keys()) for (const id of variants(model, text)) own.set(id, beta * share(text));
+  const cacheShares = new Map();
+  for (const text of cache.words.keys()) for (const id of variants(model, text)) cacheShares.set(id, beta * share(text));
   return (id) => {
     const { logP } = reading(model, state, id);
-    const mine = own.get(id);
-    return mine ? Math.log((1 - beta) * Math.exp(logP) + mine) : Math.log(1 - beta) + logP;
+    const cacheShare = cacheShares.get(id);
+    return cacheShare ? Math.log((1 - beta) * Math.exp(logP) + cacheShare) : Math.log(1 - beta) + logP;
   };
 }
 
 /**
- * A word of the cache: its mixed probability, and its id in the model, Infinity if that does not know it.
+ * A word of the cache: its mixed probability, and its id in the model, Infinity if it has none.
  * @typedef {{id: number, text: string, p: number, depth: number}} Mixed
  */
 
@@ -81,7 +81,7 @@ export function chances(model, cache, context) {
 const byP = (a, b) => b.p - a.p || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 /**
- * The likeliest of the ways to write a word, as the model has it; −1 is the depth of a word that it does not know.
+ * The likeliest form of a word in the model; the depth of a word that it does not have is −1.
  * @param {import("./compact.js").Compact} model
  * @param {import("./compact.js").Node[]} state
  * @param {number[]} ids
@@ -97,7 +97,7 @@ function likeliest(model, state, ids) {
 }
 
 /**
- * The k likeliest words that begin with what is typed, in any case.
+ * The k likeliest words that begin with the typed letters, in any case.
  * @param {import("./compact.js").Compact} model
  * @param {import("./cache.js").Cache | null} cache
  * @param {Asked} asked
@@ -112,7 +112,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   const state = remembered(model, context);
   const beta = cache ? weightOf(cache) : 0;
   /** @type {Set<number>} */
-  const own = new Set(); // ids that the cache has
+  const cachedIds = new Set(); // ids that the cache has
   /** @type {Mixed[]} */
   const cached = [];
   if (cache && beta) {
@@ -121,12 +121,12 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
       if (!text.startsWith(lower) || (blocked.size && blocked.has(fold(text)))) continue;
       const ids = variants(model, text);
       if (ids.length ? ids.every((id) => model.hidden[id]) : !isOwn(cache, text)) continue; // unknown: perhaps a slip
-      for (const id of ids) own.add(id);
+      for (const id of ids) cachedIds.add(id);
       const likely = likeliest(model, state, ids);
       cached.push({ ...likely, text, p: (1 - beta) * likely.p + beta * share(text) });
     }
   }
-  // the cache may be long, and to look a word up takes time: only the best are
+  // only the best of the cache are looked up: it may be long, and a look-up takes time
   const guesses = cached.sort(byP).slice(0, cased ? 3 * k : k).map(({ id, text, p, depth }) => {
     return { id, word: id < Infinity ? wordOf(model, id) : text, p, depth, cached: true };
   });
@@ -134,7 +134,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   for (const spelling of new Set(spellings)) {
     const [first, last] = spelling ? starting(model.words, spelling) : [0, model.words.count];
     const [from, to] = [first + SPECIALS.length, last + SPECIALS.length];
-    for (const { id, logP, depth } of best(model, state, cased ? 3 * k : k, from, to, (i) => own.has(i))) {
+    for (const { id, logP, depth } of best(model, state, cased ? 3 * k : k, from, to, (i) => cachedIds.has(i))) {
       guesses.push({ id, word: wordOf(model, id), p: (1 - beta) * Math.exp(logP), depth, cached: false });
     }
   }
@@ -144,8 +144,8 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   const merged = new Map(); // The and the are one word at the start of a sentence
   for (const { word, p, depth, cached } of guesses) {
     const form = written(word, cased, start, prefix);
-    const there = merged.get(form);
-    merged.set(form, there ? { ...there, p: there.p + p } : { word: form, p, depth, cached });
+    const previous = merged.get(form);
+    merged.set(form, previous ? { ...there, p: previous.p + p } : { word: form, p, depth, cached });
   }
   return [...merged.values()].sort((a, b) => b.p - a.p).slice(0, k);
 }

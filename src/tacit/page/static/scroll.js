@@ -1,11 +1,11 @@
-// Keeping the caret in sight. A script that writes into a field does not scroll it, and a field does not tell where its
-// caret is: so the text up to the caret is laid out once more, unseen, where it can be measured.
+// Keeps the caret visible. A script that writes into a field does not scroll it, and a field does not expose the position
+// of its caret: so the text up to the caret is laid out again in a hidden element, where it can be measured.
 
 const SAME = /** @type {const} */ (["font", "letterSpacing", "padding", "boxSizing", "direction"]);
 const AHEAD = 64; // characters after the caret: the end of its word decides where the line breaks
 
 /**
- * Scroll a field, if need be, so that the line of its caret is seen.
+ * Scroll a field, if necessary, so that the line of its caret is visible.
  * @param {HTMLTextAreaElement} field
  */
 export function scrollToCaret(field) {
@@ -36,7 +36,7 @@ function lineOf(field, value, caret) {
   copy.append(value.slice(0, caret), mark, value.slice(caret, caret + AHEAD));
   document.body.append(copy);
   const height = parseFloat(style.lineHeight);
-  const middle = mark.offsetTop + mark.offsetHeight / 2; // of a span without text: the line that it stands in
+  const middle = mark.offsetTop + mark.offsetHeight / 2; // of an empty span: the middle of its line
   copy.remove();
   return { top: middle - height / 2, bottom: middle + height / 2 };
 }

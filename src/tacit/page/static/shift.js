@@ -1,9 +1,9 @@
-// The shift key, as pure functions: it is on by itself where a sentence starts, and otherwise what a person makes of it.
+// The shift key, as pure functions: it is on where a sentence starts, unless a person has pressed it.
 
 import { startsSentence } from "./capitals.js";
 
 /**
- * `byHand`: somebody pressed it; otherwise it is as the sentence wants it.
+ * `byHand`: a person pressed it; otherwise it follows the sentence.
  * @typedef {{state: "off" | "once" | "locked", byHand: boolean}} Shift
  */
 
@@ -17,7 +17,7 @@ export function pressed({ state, byHand }) {
 }
 
 /**
- * After a change of the text: what was locked stays; a sentence that starts here gets its capital.
+ * After a change of the text: a lock stays; a sentence that starts here gets its capital.
  * @param {Shift} shift
  * @param {{context: string[], typed: string}} place
  * @param {string} text before the caret
@@ -34,7 +34,7 @@ export function capital({ state, byHand }) {
   return state !== "off" ? true : byHand ? false : null;
 }
 
-/** Whether marks are those of the shift key: only where a person has pressed it. @param {Shift} shift */
+/** Whether the shifted marks are shown: only if a person has pressed shift. @param {Shift} shift */
 export function raisesMarks({ state, byHand }) {
   return byHand && state !== "off";
 }

@@ -1,4 +1,4 @@
-// What stays in this browser between visits. Where it may not be used (private windows), the page does without.
+// Local storage: text that stays in this browser between visits. Without it (private windows) the page still works.
 
 /** @param {string} key @returns {string | null} */
 export function recall(key) {
@@ -9,7 +9,7 @@ export function recall(key) {
   }
 }
 
-/** Keep a text, or forget it if it is null; tells whether that went well. @param {string} key @param {string | null} value */
+/** Store a text, or remove it if it is null. Returns whether that succeeded. @param {string} key @param {string | null} value */
 export function store(key, value) {
   try {
     if (value === null) localStorage.removeItem(key);

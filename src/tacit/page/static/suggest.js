@@ -2,24 +2,24 @@
 //
 // Labels are nested: every word that follows a long history follows the shorter ones too. So the candidates are, from
 // the longest known history down, the best k of its words that no longer history has; the unigrams come last. Codes
-// rise with probability, hence only k of them are ever decoded, and ties go to the lower id. A prefix is a range of
-// ids, so of every slice only that range is looked at.
+// rise with probability, so only k of them are decoded, and ties go to the lower id. A prefix is a range of ids, so only
+// that range of every slice is read.
 
 import { SPECIALS, search, stateAfter, word } from "./compact.js";
 import { starting } from "./words.js";
 
 /**
- * A word, its probability, and how many words of context the n-gram has that gave it (0: the word alone).
+ * A word, its probability, and the words of context in its n-gram (0: the word alone).
  * @typedef {{id: number, word: string, p: number, depth: number}} Candidate
  */
 
 /**
- * The k likeliest words that begin with what is typed, the typed word itself among them if it is one.
+ * The k likeliest words that begin with the prefix, which is among them if it is a word itself.
  * @param {import("./compact.js").Compact} model
  * @param {string[]} context
  * @param {string} prefix
  * @param {number} [k]
- * @param {(id: number) => boolean} [barred] ids that must not be given
+ * @param {(id: number) => boolean} [barred] ids that are excluded
  * @returns {Candidate[]}
  */
 export function complete(model, context, prefix, k = 3, barred) {
@@ -68,7 +68,7 @@ export function best(model, state, k, first = 0, last = model.p.length, barred =
 }
 
 /**
- * The places of the k greatest codes, greatest first, the lower place of equals; 0 is the code of no probability.
+ * The positions of the k greatest codes, greatest first, the lower position of equals; code 0 means no probability.
  * @param {Uint8Array} codes
  * @param {number} begin
  * @param {number} end

@@ -1,4 +1,4 @@
-// What was meant by taps: words and what it costs to have typed them so. A port of `src/tacit/keyboard/taps.py`.
+// Decodes taps: the cost of each word, given the taps. A port of `src/tacit/keyboard/taps.py`.
 //
 // D(i, j) is the least cost of the first i letters with the first j taps:
 //
@@ -7,10 +7,10 @@
 //                    D(i, j − 1) + insertion
 //                    D(i − 2, j − 2) + transposition + tap(t_{j−1}, l_i) + tap(t_j, l_{i−1})
 //
-// less what the taps cost at least, Σ low. A column D(i, ·) depends on the first i letters alone, so the walk through the
-// trie computes it once for all words that begin so, and passes over a beginning that is too dear with all of them.
+// less the least cost of the taps, Σ low. A column D(i, ·) depends on the first i letters alone, so the walk through the
+// trie computes it once for all words with that prefix, and skips all words of a prefix that costs too much.
 
-export const MOST = 48; // taps of a word; more are not looked up
+export const MOST = 48; // taps of a word; longer words are not decoded
 
 /**
  * @typedef {{sigma_x: number, sigma_y: number, omission: number, apostrophe: number, insertion: number,
@@ -20,7 +20,7 @@ export const MOST = 48; // taps of a word; more are not looked up
 /** A tap in key widths. @typedef {[number, number]} Point */
 
 /**
- * What it costs to have meant each key by a tap.
+ * The cost of each key, given a tap.
  * @param {Point} tap
  * @param {import("./lexicon.js").Layout} layout
  * @param {Settings} settings
@@ -46,7 +46,7 @@ export function search({ layout, trie }, taps, settings) {
   if (m < 1 || m > MOST || !nodes) return [];
   const { beam, transposition } = settings;
   const { tap, extra, omit } = tables(layout, taps, settings);
-  // no beginning has so many letters more than taps: each one costs at least the cheapest omission
+  // bounds the letters of a prefix beyond its taps: each costs at least the cheapest omission
   const deepest = m + Math.floor(beam / Math.min(...omit)) + 2;
   const wide = m + 1;
   const columns = new Float64Array((deepest + 1) * wide); // row i is D(i, ·) of the prefix at hand
@@ -59,18 +59,18 @@ export function search({ layout, trie }, taps, settings) {
     const letter = (path[i] = trie.letters[node]);
     const here = i * wide;
     const above = here - wide;
-    const mine = letter * m; // where the costs of this letter begin
+    const offset = letter * m; // where the costs of this letter begin
     const before = path[i - 1] * m;
     let value = columns[above] + omit[letter];
     let smallest = (columns[here] = value);
     for (let j = 1; j <= m; j++) {
       const inserted = value + extra[j - 1];
-      const hit = columns[above + j - 1] + tap[mine + j - 1];
+      const hit = columns[above + j - 1] + tap[offset + j - 1];
       value = columns[above + j] + omit[letter];
       if (hit < value) value = hit;
       if (inserted < value) value = inserted;
       if (i > 1 && j > 1) {
-        const swapped = tap[mine + j - 2] + tap[before + j - 1];
+        const swapped = tap[offset + j - 2] + tap[before + j - 1];
         const crossed = columns[above - wide + j - 2] + transposition + swapped;
         if (crossed < value) value = crossed;
       }
@@ -78,7 +78,7 @@ export function search({ layout, trie }, taps, settings) {
       if (value < smallest) smallest = value;
     }
     least[i] = smallest;
-    // a beginning may be needed for a transposition that begins one letter earlier
+    // a prefix may be needed for a transposition that begins one letter earlier
     if (Math.min(smallest, least[i - 1] + transposition) > beam) {
       node = trie.after[node];
       continue;
@@ -92,8 +92,8 @@ export function search({ layout, trie }, taps, settings) {
 }
 
 /**
- * What each thing costs, less the least that a tap costs: a tap for a letter [keys, taps], an extra tap [taps], a letter
- * without a tap [keys].
+ * Costs, less the least cost of each tap: a tap for a letter [keys, taps], an extra tap [taps], a letter without a tap
+ * [keys].
  * @param {import("./lexicon.js").Layout} layout
  * @param {Point[]} taps
  * @param {Settings} settings

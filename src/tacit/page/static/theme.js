@@ -1,4 +1,4 @@
-// Light or dark: the system's choice, until the switch says otherwise; the choice is kept in this browser.
+// Light or dark: the system's setting, until the switch changes it; the choice is kept in this browser.
 
 import { recall, store } from "./store.js";
 

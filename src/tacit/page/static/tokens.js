@@ -5,7 +5,7 @@
 // back, a look-ahead forbids it.
 
 const LETTER = "[\\p{L}\\p{N}_]"; // Python's \w
-const PART = `(?:${LETTER}|(?=[\\u0300-\\u1fff])[\\p{Mn}\\p{Mc}])`; // with accents typed as characters of their own
+const PART = `(?:${LETTER}|(?=[\\u0300-\\u1fff])[\\p{Mn}\\p{Mc}])`; // with combining accents
 const JOIN = "['\\-\\u200c\\u200d]";
 const WHITE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 
@@ -39,19 +39,19 @@ export function tokenize(text) {
   return text.replaceAll("’", "'").match(TOKEN) ?? [];
 }
 
-export const TAIL = 2000; // characters that are looked at: no model here remembers as much
+export const TAIL = 2000; // characters that are read: no model here uses as much
 const TYPED = /[\p{L}\p{M}\p{N}_'’-]*$/u;
 const LEAD = /^[^\p{L}\p{N}]+/u; // a word begins with a letter
 const LONGEST_WORD = 48; // characters of a word that is completed or corrected
 
 /**
- * Where somebody is in a text: the tokens of this message before the word that is being typed, and that word as it was
- * typed so far, "" between words. Where only the end of a long message was looked at, the first token is "".
+ * A place in a text: the tokens of this message before the word in progress, and that word as typed so far, "" between
+ * words. If only the end of a long message was read, the first token is "".
  * @typedef {{context: string[], typed: string}} Place
  */
 
 /**
- * What the model is to be asked for, from the text before the caret; a line is a message.
+ * The model's input, from the text before the caret; a line is a message.
  * @param {string} before
  * @returns {Place}
  */

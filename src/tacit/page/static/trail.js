@@ -1,8 +1,8 @@
 // The trail of a glide, drawn over the keys: thick where the finger is, thinner and thinner where it was.
 //
-// Pieces overlap, so each is opaque and the whole canvas is not: style.css lets the keys shine through.
+// Pieces overlap, so each is opaque, and style.css makes the whole canvas translucent.
 
-const LIFE = 600; // milliseconds that a point stays to be seen
+const LIFE = 600; // milliseconds that a point stays visible
 
 /**
  * @param {HTMLCanvasElement} canvas

@@ -1,7 +1,7 @@
-// Whether the arrays of a compact file fit one another: looked at once, so that no question can fail or go on for ever.
+// Checks once that the arrays of a compact file are consistent, so that no query can fail or loop forever.
 //
-// A CRC-32 tells damage, not malice: whoever makes a file can make its CRC, too. `compact.js` checks that all sections
-// lie inside the file and have their lengths; here it is checked that every number in them leads somewhere.
+// A CRC-32 detects damage, not malice: anyone who makes a file can make its CRC, too. `compact.js` checks that all
+// sections lie inside the file and have their lengths; this module checks that every index in them is valid.
 
 import { BLOCK, blockOf, compare } from "./words.js";
 
@@ -17,25 +17,25 @@ const rises = (numbers) => numbers.every((value, i) => i === 0 || numbers[i - 1]
 const bit = (bits, i) => ((bits[i >> 3] >> (i & 7)) & 1) === 1;
 
 /**
- * Throws an Error that says what does not fit.
+ * Throws an Error that names the inconsistency.
  * @param {import("./compact.js").Compact} model
- * @param {{rank: number, pick: number}} steps after how many n-grams and histories the file counts anew
+ * @param {{rank: number, pick: number}} steps distance, in n-grams and in histories, between entries of the file's indexes
  */
 export function checkArrays({ words, common, starts, levels, p, table, backoffTable }, steps) {
   checkWords(words);
   must(common.every((id, i) => id < p.length && (i === 0 || common[i - 1] < id)), "'common' is not in order");
   must(rises(starts), "'start2' is not in order");
-  must(![table, backoffTable].some((values) => values.some(Number.isNaN)), "a table has what is no number");
+  must(![table, backoffTable].some((values) => values.some(Number.isNaN)), "a table has NaN");
   levels.forEach((level, i) => {
     const n = i + 2;
-    must(level.labels.every((label) => label < common.length), `'label${n}' names words that are not there`);
-    must(!level.table.some(Number.isNaN), `'tp${n}' has what is no number`);
+    must(level.labels.every((label) => label < common.length), `'label${n}' has ids without a word`);
+    must(!level.table.some(Number.isNaN), `'tp${n}' has NaN`);
     if (i + 1 < levels.length) checkHistories(level, n, levels[i + 1].labels.length, steps);
   });
 }
 
 /**
- * Words are as many as there should be, whole, and in the order of their bytes.
+ * The words are complete and in the order of their bytes.
  * @param {import("./words.js").Words} words
  */
 function checkWords(words) {
@@ -46,14 +46,14 @@ function checkWords(words) {
   let count = 0;
   for (let block = 0; block + 1 < starts.length; block++) {
     const blockWords = blockOf(words, block);
-    must(blockWords.length === Math.min(BLOCK, words.count - count), "its words are not as many as it says");
+    must(blockWords.length === Math.min(BLOCK, words.count - count), "the number of its words is wrong");
     for (const word of blockWords) {
       must(last === null || compare(last, word) < 0, "its words are not in order");
       last = word;
     }
     count += blockWords.length;
   }
-  must(count === words.count, "its words are not as many as it says");
+  must(count === words.count, "the number of its words is wrong");
 }
 
 /**
@@ -66,16 +66,16 @@ function checkWords(words) {
 function checkHistories({ labels, deep, rank, backoff, backoffTable, head, pick }, n, after, steps) {
   let histories = 0;
   for (let i = 0; i < labels.length; i++) {
-    must(i % steps.rank > 0 || rank[i / steps.rank] === histories, `'rank${n}' is not what 'deep${n}' says`);
+    must(i % steps.rank > 0 || rank[i / steps.rank] === histories, `'rank${n}' does not match 'deep${n}'`);
     if (bit(deep, i)) histories++;
   }
   let heads = 0;
   for (let i = 0; i < after; i++) {
     if (!bit(head, i)) continue;
-    must(heads % steps.pick > 0 || pick[heads / steps.pick] === i, `'pick${n + 1}' is not what 'head${n + 1}' says`);
+    must(heads % steps.pick > 0 || pick[heads / steps.pick] === i, `'pick${n + 1}' does not match 'head${n + 1}'`);
     heads++;
   }
   must(histories === backoff.length && heads === histories, `'b${n}' does not fit its histories`);
   must(pick[pick.length - 1] === after, `'pick${n + 1}' does not cover the n-grams`);
-  must(!backoffTable.some(Number.isNaN), `'tb${n}' has what is no number`);
+  must(!backoffTable.some(Number.isNaN), `'tb${n}' has NaN`);
 }

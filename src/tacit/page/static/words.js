@@ -1,8 +1,8 @@
-// Sorted words in little space: the reader of the sections "text" and "blocks" of a compact file.
+// Reads the sections "text" and "blocks" of a compact file: sorted words in little space.
 //
 // Words lie in blocks of 16, in the order of their UTF-8 bytes: the first of a block whole, each other one as how many
-// bytes it shares with the word before it, and the rest. Numbers are varints. `src/tacit/ngram/compact_words.py`
-// tells the format; this file only reads it. Words that begin alike are neighbours: a typed prefix is a range.
+// bytes it shares with the word before it, and the rest. Numbers are varints. `src/tacit/ngram/compact/words.py`
+// documents the format. Words that begin alike are neighbours: a typed prefix is a range.
 
 export const BLOCK = 16;
 const encoder = new TextEncoder();
@@ -28,7 +28,7 @@ export function compare(a, b) {
  * The words of one block as bytes, in order.
  * @param {Words} words
  * @param {number} block
- * @param {number} [most] read no more than so many
+ * @param {number} [most] the most words to read
  * @returns {Uint8Array[]}
  */
 export function blockOf(words, block, most = BLOCK) {
@@ -47,7 +47,7 @@ export function blockOf(words, block, most = BLOCK) {
   /** @type {Uint8Array} */
   let last = new Uint8Array(0);
   while (at < end && list.length < most) {
-    const shared = Math.min(last.length, list.length ? varint() : 0); // never more than there is: a file may lie
+    const shared = Math.min(last.length, list.length ? varint() : 0); // never more than there is: a file may be damaged
     const length = varint();
     const rest = Math.max(0, Math.min(end - at, length));
     const word = new Uint8Array(shared + rest);
@@ -81,7 +81,7 @@ export function before(words, key) {
 }
 
 /**
- * The word of a number.
+ * The word with a number.
  * @param {Words} words
  * @param {number} number
  */
@@ -98,12 +98,12 @@ export function find(words, word) {
   const key = encoder.encode(word);
   const number = before(words, key);
   if (number >= words.count) return -1;
-  const there = blockOf(words, Math.floor(number / BLOCK), (number % BLOCK) + 1)[number % BLOCK];
-  return compare(there, key) === 0 ? number : -1;
+  const candidate = blockOf(words, Math.floor(number / BLOCK), (number % BLOCK) + 1)[number % BLOCK];
+  return compare(candidate, key) === 0 ? number : -1;
 }
 
 /**
- * The numbers of the words that begin so: from the first to the second, which is not one of them.
+ * The numbers of the words with a prefix: from the first up to, but not including, the second.
  * @param {Words} words
  * @param {string} prefix
  * @returns {[number, number]}
@@ -112,12 +112,12 @@ export function starting(words, prefix) {
   const key = encoder.encode(prefix);
   const after = new Uint8Array(key.length + 1);
   after.set(key);
-  after[key.length] = 255; // no byte of UTF-8
+  after[key.length] = 255; // never occurs in UTF-8
   return [before(words, key), before(words, after)];
 }
 
 /**
- * All words in order: for the decoders, which look at every one.
+ * All words in order, for the decoders.
  * @param {Words} words
  * @returns {string[]}
  */
