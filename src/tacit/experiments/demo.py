@@ -57,7 +57,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     central = resolve("demo-central", overrides)
     if config.text != central.text or config.typists != central.typists:
         raise TacitError("the presets demo and demo-central must read the same text")
-    yardstick, small_model, personal = out / "central", out / "ngram", out / "personal"
+    baseline, small_model, personal = out / "central", out / "ngram", out / "personal"
     if out.is_dir():  # told before minutes of training
         check_out(small_model)
         personalize.check_out(personal)
@@ -65,7 +65,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         federated_summary = runs.train(
             config, out, resume=out.exists(), callbacks=(bar(),), progress=progress
         )
-        runs.train(central, yardstick, resume=yardstick.exists(), callbacks=(bar(),), progress=progress)
+        runs.train(central, baseline, resume=baseline.exists(), callbacks=(bar(),), progress=progress)
     ready = runs.prepare(config)
     file = small_model / "summary.json"
     small = _made(file, runs.digest(out))
@@ -79,7 +79,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
         entries = [
             report.entry_of(runs.Run(out), "federated"),
-            report.entry_of(runs.Run(yardstick), "central"),
+            report.entry_of(runs.Run(baseline), "central"),
             report.Entry("Kneser-Ney 5-gram", figures["test"], figures["seen"]),
             report.Entry("distilled 3-gram", small["models"]["n-gram"]),
             report.Entry("Kneser-Ney of others", small["models"]["Kneser-Ney, supplement"]),
@@ -89,7 +89,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             lead=lead(config, federated_summary, len(ready.clients)),
             entries=entries,
             config=config,
-            suggestions=suggestions(out, yardstick, ngram),
+            suggestions=suggestions(out, baseline, ngram),
             data=_numbers(config),
             facts=[*report.run_facts(federated_summary, report.seconds_of(out)), *ngram_facts(small)],
             sections=personal_report.section(tuned, "personal/report.html") if tuned else (),
@@ -108,7 +108,7 @@ def distilled(ready: Prepared) -> DistillOptions:
 
 
 def _made(file: Path, base: str) -> dict[str, Any] | None:
-    """What is known of a distilled model, if there is one and it was made of this very network."""
+    """Returns the summary of the distilled model, if there is one and it was distilled from this network."""
     try:
         small = json.loads(file.read_text("utf-8"))
         return small if small["base"] == base else None

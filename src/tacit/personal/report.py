@@ -162,13 +162,13 @@ def sentence(summary: Mapping[str, Any]) -> str:
     """Returns the result in one sentence."""
     best, g = summary["best"], summary["gate"]
     chosen = " / ".join(dict.fromkeys(best["chosen_by_halves"]))
-    by = "by what the other half of them chose" if best["cross_fitted"] else "by what they chose together"
+    by = "chosen on the other half of them" if best["cross_fitted"] else "chosen on all of them"
     return (
-        f"{summary['users']} people tune the model on their own text, {by} ({chosen}): top-1 accuracy "
-        f"{best['baseline']:.1%} becomes {best['baseline'] + best['delta_mean']:.1%} in the mean, "
-        f"{best['gain_share']:.1%} of them gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate "
-        f"{g['accepted_share']:.1%} have a personal model and {g['worse_share']:.1%} type worse with it, instead of "
-        f"{g['worse_share_without']:.1%}"
+        f"{summary['users']} people fine-tune the model on their own text with settings {by} ({chosen}). Mean top-1 "
+        f"accuracy goes from {best['baseline']:.1%} to {best['baseline'] + best['delta_mean']:.1%}; "
+        f"{best['gain_share']:.1%} gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate, "
+        f"{g['accepted_share']:.1%} get a personal model and {g['worse_share']:.1%} type worse with it; without the "
+        f"gate it is {g['worse_share_without']:.1%}"
     )
 
 
