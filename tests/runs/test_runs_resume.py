@@ -256,7 +256,9 @@ def test_a_directory_with_something_else_is_refused(tmp_path: Path, corpus: Path
     (tmp_path / "mine/thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("more work")
     for name in ("mine", "file"):
-        with pytest.raises(TacitError, match=f"{name} exists and is not a run directory; choose another --out"):
+        with pytest.raises(
+            TacitError, match=f"{name} exists and is not a run directory; choose another --out"
+        ):
             runs.train(configured(corpus), tmp_path / name, resume)
     assert tree(tmp_path) == {"file": b"more work", "mine/thesis.tex": b"years of work"}
 
