@@ -112,7 +112,7 @@ def test_sections_that_lie_are_refused_and_take_little_room(tmp_path: Path) -> N
         ("words", zlib.compress(b"\n" * (60 << 20), 9), "number of words"),
         ("words", zlib.compress(b"".join([words[0], *words[:-1]])), "not in order"),  # one of them twice
         ("words", zlib.compress(b"".join([b"\n", *words[1:]])), "not in order"),  # one of them empty
-        ("words", sections["words"][:-1], "cut short"),
+        ("words", sections["words"][:-1], "truncated"),
         ("meta", b"[" * 100_000, "fit together"),
     ):
         path.write_bytes(assemble(reader.FORM, {**sections, name: lie}))

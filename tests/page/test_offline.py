@@ -123,7 +123,7 @@ def test_without_any_model_the_keys_still_type(visit, small, broken):
     with running(files) as address:
         seen = visit(address)
     said = seen.page.get_by_role("alert").first.text_content()
-    assert {"no models": "no model", "no list": "list of models", "a model is missing": "404"}[broken] in said
+    assert {"no models": "No model", "no list": "list of models", "a model is missing": "404"}[broken] in said
     tap(seen.page, "hi ")
     glide(seen.page, "thanks")
     assert text(seen.page).lower().startswith("hi ") and bar(seen.page) == ["", "", ""]

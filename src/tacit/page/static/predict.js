@@ -145,7 +145,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   for (const { word, p, depth, cached } of guesses) {
     const form = written(word, cased, start, prefix);
     const previous = merged.get(form);
-    merged.set(form, previous ? { ...there, p: previous.p + p } : { word: form, p, depth, cached });
+    merged.set(form, previous ? { ...previous, p: previous.p + p } : { word: form, p, depth, cached });
   }
   return [...merged.values()].sort((a, b) => b.p - a.p).slice(0, k);
 }
