@@ -64,7 +64,7 @@ def test_the_demo_leaves_a_report_of_five_models(
         cells = [f"{row['delta_mean']:.4f}", f"{row['relative']:.1%}", f"{row['gain_share']:.1%}"]
         assert all(f"<td>{cell}</td>" in page for cell in cells)
     assert f"<td>{figures['gate']['worse_share_without']:.1%}</td>" in page
-    assert "\n6 people tune the model on their own text, " in said
+    assert "\n6 people fine-tune the model on their own text with settings " in said
     away = [link for link in Parsed(page).loads if not link.startswith("#")]
     assert away == ["personal/report.html"] and (out / away[0]).is_file()
     # again: what is there is not made anew, and the page is the same
