@@ -1,4 +1,4 @@
-"""A run that an earlier Tacit made is refused with one clear line, whoever reads it."""
+"""A run that an earlier Tacit made is refused with one clear line by every command that reads it."""
 
 from __future__ import annotations
 
