@@ -120,7 +120,7 @@ def test_the_directory(done: Path):
     assert summary["histograms"]["B 2, L 5"] == sums.histogram(said).tolist()
     # where a total is over one person it is that person's row, and the page says how often
     assert summary["alone"] == sums.alone(said) > 0
-    assert f"{summary['alone']} of 23 people are the only ones" in files["report.html"].decode()
+    assert f"{summary['alone']} of 23 people are alone in a cell" in files["report.html"].decode()
 
 
 def test_the_page(done: Path):
