@@ -7,10 +7,10 @@ import doctest
 
 import numpy as np
 import pytest
-from file_models import any_weights, flat, kneser, refused, sentences, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 
+from file_models import any_weights, flat, kneser, refused, sentences, vocabulary
 from tacit.ngram import grams as module
 from tacit.ngram.automaton import Topology, from_trie, log_probs
 from tacit.ngram.grams import grams, history, name, words

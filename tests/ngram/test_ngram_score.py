@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import toys
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.distillation.pruning import prune, with_backoffs
