@@ -1,6 +1,6 @@
 # make install: .venv with every extra that a user may need
 # make demo: trains on the built-in typists and writes runs/demo/report.html
-# make check: linters, type checker and the fast tests, in about a minute
+# make check: linters, type checker and the fast tests, in about two minutes
 # make test: linters, type checker and all tests
 # make test-experiments: every table and figure of the papers, scaled down to seconds each
 # make docs: builds the documentation in site/; a dead link is an error
