@@ -19,7 +19,7 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
 from tacit import cli, runs
-from tacit.federated.rounds import ServerState, Trainer
+from tacit.federated.algorithm import ServerState, Trainer
 from tacit.runs import training
 from tacit.runs.config import Config, resolve
 from tacit.scoring.scores import Scores
@@ -27,7 +27,8 @@ from tacit.scoring.scores import Scores
 PROGRAM = [  # a shell that puts the tests into the background lets them, and what they start, ignore Control-C
     sys.executable,
     "-c",
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tacit.cli import program; program()",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from tacit.__main__ import program; program()",
 ]
 WORDS = [
     "are",
@@ -103,9 +104,9 @@ class Commands:
         return json.loads(self.ok(*arguments, "--json"), parse_constant=refuse)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where JAX keeps compiled programs: the same tiny programs are asked for again and again."""
+    """Where JAX keeps compiled programs: the same tiny programs are asked for again and again, by both workers."""
     here = tmp_path_factory.getbasetemp()
     kept = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "compiled"
     jax.config.update("jax_compilation_cache_dir", str(kept))
@@ -168,8 +169,7 @@ ROUNDS = 3
 def trained(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Trained:
     here = tmp_path_factory.mktemp("trained")
     corpus = write_corpus(here / "messages.jsonl")
-    config = resolve("fedavg", [*TINY, f"text.corpus={corpus}", f"training.rounds={ROUNDS}"])
-    runs.train(config, here / "run")
+    runs.train(configured(corpus), here / "run")
     return Trained(here / "run", corpus)
 
 
@@ -190,8 +190,9 @@ def write_corpus(path: Path, people: int = 12, messages: int = 8) -> Path:
 
 
 def configured(corpus: Path, *more: str, preset: str = "fedavg") -> Config:
-    """A small run on this corpus."""
-    return resolve(preset, [*TINY, f"text.corpus={corpus}", f"training.rounds={ROUNDS}", *more])
+    """A small run on this corpus; where typists are read beside it, they are few."""
+    settings = [*TINY, "typists.users=40", f"text.corpus={corpus}", f"training.rounds={ROUNDS}"]
+    return resolve(preset, [*settings, *more])
 
 
 def lasting(path: Path) -> dict[str, bytes]:

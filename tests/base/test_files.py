@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import kill_points
 from commands import file_size_limit
+from tacit.base import files
 from tacit.base.errors import TacitError
-from tacit.base.files import all_or_nothing, append_line, holds_nothing, read_lines, to_json, write_atomic
+from tacit.base.files import append_line, check_file, read_lines, to_json, write_atomic
+from tacit.base.locks import part_of
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -39,21 +43,79 @@ def test_two_writers_at_once_leave_one_whole_file(tmp_path: Path) -> None:
     assert all(w.exception() is None for w in writing) and [p.name for p in tmp_path.iterdir()] == ["a.bin"]
 
 
-def test_files_come_together_or_not_at_all(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        with all_or_nothing(tmp_path / "out") as folder:
-            (folder / "deep").mkdir()
-            (folder / "deep" / "a").write_text(name)
-            (folder / "summary.json").write_text(name)
-    full = pytest.raises(TacitError, match="File too large")
-    with full, file_size_limit(1000), all_or_nothing(tmp_path / "out") as folder:
-        write_atomic(folder / "summary.json", "third")
-        write_atomic(folder / "b", "x" * 2000)
-    found = {p.name: p.read_text() for p in (tmp_path / "out").rglob("*") if p.is_file()}
-    assert found == {"a": "second", "summary.json": "second"}
-    with pytest.raises(TacitError), all_or_nothing(tmp_path / "new"):
-        raise TacitError("of no avail")
-    assert not (tmp_path / "new").exists() and holds_nothing(tmp_path / "new")
+def test_killed_at_every_write_point_of_a_file(tmp_path: Path) -> None:
+    """The old file or the new one is there, and the next writer leaves nothing else."""
+    file = tmp_path / "world/a.txt"
+    file.parent.mkdir()
+    for before in ("", "old"):
+        points = kill_points.count(lambda: write_atomic(file, "new" * 50), tmp_path / "world")
+        seen = set()
+        for at in range(points):
+            file.unlink(missing_ok=True)
+            if before:
+                file.write_text(before)
+            assert kill_points.killed(lambda: write_atomic(file, "new" * 50), tmp_path, at, torn=True)
+            seen.add(file.read_text() if file.exists() else "")
+            write_atomic(file, "again")
+            assert [p.name for p in file.parent.iterdir()] == ["a.txt"] and file.read_text() == "again"
+        assert seen == {before, "new" * 50}
+
+
+def test_only_regular_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the name of a socket is short
+    os.mkfifo("fifo")
+    (tmp_path / "folder").mkdir()
+    bound = socket.socket(socket.AF_UNIX)
+    bound.bind("socket")
+    bound.close()
+    (tmp_path / "null").symlink_to("/dev/null")
+    (tmp_path / "loop").symlink_to("loop")
+    before = {path.name: path.lstat().st_ino for path in tmp_path.iterdir()}
+    kinds = {"fifo": "a FIFO", "folder": "a directory", "socket": "a socket", "null": "a device", "loop": ""}
+    for name, kind in kinds.items():
+        with pytest.raises(TacitError, match=f"cannot write .*{name}: .*{kind}"):
+            write_atomic(tmp_path / name, "x")
+        with pytest.raises(TacitError, match=f"cannot write .*{name}: .*{kind}"):
+            check_file(tmp_path / name, b"x", "a page")
+    assert {path.name: path.lstat().st_ino for path in tmp_path.iterdir()} == before
+    with pytest.raises(TacitError, match="cannot write /dev/null: it is a device"):
+        write_atomic(Path("/dev/null"), "x")
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    for name in ("link", "link again"):
+        link = tmp_path / name
+        link.symlink_to("real/a.txt")  # at first there is nothing
+        write_atomic(link, name)
+        assert link.is_symlink() and (tmp_path / "real/a.txt").read_text() == name
+    assert [p.name for p in (tmp_path / "real").iterdir()] == ["a.txt"]
+
+
+def test_a_file_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.html"
+    check_file(file, b"ours", "a page of Tacit")
+    for content in ("", "it is ours", "the letter of somebody else"):
+        file.write_text(content)
+        if content.startswith("the"):
+            with pytest.raises(
+                TacitError, match=r"a\.html exists and is not a page of Tacit; choose another"
+            ):
+                check_file(file, b"ours", "a page of Tacit")
+        else:
+            check_file(file, b"ours", "a page of Tacit")
+
+
+def test_a_writer_waits_for_another_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.txt"
+    monkeypatch.setattr(files, "_WAIT", 0.05)
+    with files._new_part(file), pytest.raises(TacitError, match="another process is writing it"):
+        write_atomic(file, "x")
+    part_of(file).unlink()
+    part_of(file).symlink_to("somewhere")
+    with pytest.raises(TacitError, match="in the way"):
+        write_atomic(file, "x")
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("where", ["nowhere/a.txt", "file/a.txt", "folder"])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from tacit.base.printable import one_line
+
 
 class TacitError(Exception):
     """Bad input, described in one line: what is wrong, where, what to do.
@@ -21,9 +23,40 @@ class TacitError(Exception):
             print(error)   # no preset 'fedat'; did you mean 'fedatt'? …
     """
 
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))  # it may quote a file's name or text
+
 
 class Diverged(TacitError):
     """Training produced numbers that are not finite. Experiments record this as a result; commands report an error."""
+
+
+def described(error: BaseException) -> str:
+    """Returns the type and the message of any error, also of one that cannot be printed.
+
+    >>> described(ValueError("no"))
+    'ValueError: no'
+    """
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # the error class of a plugin
+        return type(error).__name__
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Returns a value for an error line, cut short: a line of a megabyte helps nobody.
+
+    >>> shown("yesterday"), len(shown("a" * 1_000_000))
+    ("'yesterday'", 61)
+    """
+    try:
+        text = repr(value)
+    except (
+        ValueError,
+        RecursionError,
+    ):  # a number of more digits than Python prints, or lists in lists in lists
+        text = f"a {type(value).__name__} too large to print"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
-"""Files that are written whole or not at all, directories of results, locks, and logs of JSON lines.
+"""Files that are written whole or not at all, and logs of JSON lines.
 
-Nothing here needs JAX: a keyboard reads and writes files, too. Parameters are in `tacit.runs.checkpoints`.
+Nothing here needs JAX: a keyboard reads and writes files, too. Parameters are in `tacit.runs.checkpoints`; directories
+that are written whole are in `tacit.base.transaction`.
 """
 
 from __future__ import annotations
@@ -12,35 +13,101 @@ import math
 import os
 import secrets
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import stat
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tacit.base.errors import TacitError
+from tacit.base.locks import lock, part_of, remove_leftover
+from tacit.base.reading import is_figure, parse
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+_WAIT = 5.0  # seconds that a writer waits for another one of the same file
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+}
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Writes a file whole: a reader, or a power cut, finds the old file or the new one, never half of one."""
-    if not path.name:
-        raise TacitError(f"cannot write {path}: it is a directory; choose another --out")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")  # another process may write it, too
+    """Writes a file whole: a reader, or a power cut, finds the old file or the new one, never half of one.
+
+    Only a regular file is replaced. A symbolic link is followed: the file it leads to is replaced, the link stays.
+    """
+    target = regular(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        with part.open("xb") as file:
+        with _new_part(target) as (part, file):
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+            part.replace(target)
+        sync(target.parent)
     except OSError as error:
-        with contextlib.suppress(OSError):  # there may be no place for it at all
-            part.unlink()
         raise cannot_write(path, error, len(content)) from None
+
+
+def regular(path: Path) -> Path:
+    """Returns the file that writing to `path` makes or replaces; refuses a directory, a device, a FIFO and a socket."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no regular file")
+        raise TacitError(f"cannot write {path}: it is {kind}; choose another --out")
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+@contextlib.contextmanager
+def _new_part(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Opens a new, locked file beside `target`, in place of one that a killed process left; removes it on an error."""
+    part, until = part_of(target), math.inf
+    while True:
+        try:
+            file = part.open("xb")
+        except FileExistsError:
+            is_removed = remove_leftover(part)
+            if is_removed is None:
+                part = part_of(target, secrets.token_hex(4))
+            elif not is_removed and time.monotonic() > until:
+                raise TacitError(
+                    f"cannot write {target}: another process is writing it; wait for it"
+                ) from None
+            elif not is_removed:
+                until = min(until, time.monotonic() + _WAIT)
+                time.sleep(0.005)
+            continue
+        with file:
+            try:
+                lock(file.fileno())
+                if not os.fstat(file.fileno()).st_nlink:
+                    continue
+            except BlockingIOError:  # another process took it for a leftover and is removing it
+                continue
+            try:
+                yield part, file
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    part.unlink()
+                raise
+        return
+
+
+def sync(directory: Path) -> None:
+    """Makes a new name in a directory survive a power cut, where the file system can."""
+    with contextlib.suppress(OSError):
+        number = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
@@ -57,83 +124,26 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
     )
 
 
-@contextlib.contextmanager
-def all_or_nothing(out: Path) -> Iterator[Path]:
-    """Gives a temporary folder whose files move into `out` when all of them are written, summary.json last.
-
-    On an error none of them moves: `out` stays what it was.
-    """
-    new = not out.exists()
+def check_file(out: Path, mark: bytes, what: str, option: str = "--out") -> None:
+    """Refuses to replace a file that does not have `mark` in its first 1,000 bytes; an empty file is replaced."""
+    target = regular(out)
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".part-") as name:
-            folder = Path(name)
-            yield folder
-            files = [file for file in folder.rglob("*") if file.is_file()]
-            for file in sorted(files, key=lambda file: (file.name == "summary.json", file)):
-                place = out / file.relative_to(folder)
-                place.parent.mkdir(exist_ok=True)
-                file.replace(place)
+        with target.open("rb") as file:
+            head = file.read(1000)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise cannot_write(out, error) from None
-    finally:
-        if new:
-            with contextlib.suppress(OSError):  # fails where files were moved in: all is well
-                out.rmdir()
+    if head and mark not in head:
+        raise TacitError(f"{out} exists and is not {what}; choose another {option}")
 
 
-def holds_nothing(out: Path) -> bool:
-    """Whether there is nothing at `out`, or a directory with nothing but what an interrupted command may leave."""
-    if not out.exists():
-        return True
-    return out.is_dir() and all(p.suffix == ".part" or p.name.startswith(".part-") for p in out.iterdir())
-
-
-def check_file(out: Path, suffix: str) -> None:
-    """Refuses to replace a file of another kind: it belongs to somebody else, or to a run."""
-    if out.is_file() and out.suffix != suffix:
-        raise TacitError(f"{out} exists and is not a {suffix} file; choose another --out")
-
-
-def check_out(out: Path, reusable: Callable[[Path], bool], why: str) -> None:
-    """Refuses, before any work, a directory that cannot be written or whose content must stay.
-
-    `reusable` says whether a directory with something in it may be written again; `why` ends the error if not.
-    """
-    if not holds_nothing(out) and not reusable(out):
-        raise TacitError(f"{out} {why}; choose another --out")
-    above = next(p for p in (out, *out.absolute().parents) if p.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise TacitError(
-            f"cannot write {out}: {above} is not a directory that may be written; choose another --out"
-        )
-
-
-@contextlib.contextmanager
-def held(directory: Path) -> Iterator[None]:
-    """Locks a directory for this process; a second process on the machine gets an error at once.
-
-    The lock ends with the process and leaves no file. Systems and file systems without locks have no lock.
-    """
-    if fcntl is None:
-        yield
-        return
-    number = os.open(directory, os.O_RDONLY)
+def make_folder(out: Path) -> None:
+    """Makes the folder of a file that is about to be written, if it is not there."""
     try:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TacitError(
-                f"{directory}: another process is using it; wait for it, or choose another --out"
-            ) from None
-        except OSError as error:
-            if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-                raise TacitError(
-                    f"{directory}: cannot be locked ({error.strerror}); choose another --out"
-                ) from None
-        yield
-    finally:
-        os.close(number)
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out, error) from None
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
@@ -154,17 +164,24 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Reads the JSON lines of a log; a last line that a crash cut short is left out."""
+    """Reads the JSON lines of a log: numbers by name, a round among them.
+
+    A last line that a crash cut short is left out.
+    """
     if not path.is_file():
         return []
     records: list[dict[str, Any]] = []
     lines = path.read_bytes().split(b"\n")  # the last piece is empty, or a line cut short
     for number, line in enumerate(lines[:-1], start=1):
         try:
-            record = json.loads(line)
+            record = parse(line)
         except ValueError:
             record = None
-        if not isinstance(record, dict) or not isinstance(record.get("round"), int):
+        if (
+            not isinstance(record, dict)
+            or not (isinstance(record.get("round"), int) and record["round"] > 0)
+            or not all(map(is_figure, record.values()))
+        ):
             raise TacitError(
                 f"{path}, line {number}: not a line written by Tacit; restore the file or train again"
             )

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
-from tacit.base.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest, shown
 
 _WHOLE = 2**31 - 1  # the largest int32, the integers of programs on devices
 _FLOAT = 3.4e38  # about the largest float32
@@ -31,21 +31,24 @@ class Range(NamedTuple):
 
     least: float = -math.inf
     most: float = math.inf
+    why: str = ""  # the reason for a limit, for error messages
 
 
 _ANY = Range()
 OPEN = {"open": True}  # metadata of the field that stores the keys of an open table's part
 
 
-def number(default: float, least: float = -math.inf, most: float = math.inf) -> Any:
-    """Declares a numeric key with a range."""
-    return field(default=default, metadata={"range": Range(least, most)})
+def number(default: float, least: float = -math.inf, most: float = math.inf, why: str = "") -> Any:
+    """Declares a numeric key with a range, and the reason for a limit that is not obvious."""
+    return field(default=default, metadata={"range": Range(least, most, why)})
 
 
 def checked(value: Any, kind: Any, key: str, limits: Range = _ANY) -> Any:
     """Returns `value` converted to the type of its key; raises a `TacitError` if it does not fit."""
     if typing.get_origin(kind) is Literal:
         choices = typing.get_args(kind)
+        if value != value and "nan" in choices:
+            return "nan"  # a word among these choices, which TOML reads as a number
         if value not in choices:
             raise TacitError(f"{key} = {value!r} is not known{nearest(str(value), choices)}")
         return value
@@ -56,15 +59,19 @@ def checked(value: Any, kind: Any, key: str, limits: Range = _ANY) -> Any:
         raise TacitError(f"{key} = {value!r} must be {wanted}")
     if kind is str and not value.isascii() and value != value.encode("utf-8", "replace").decode("utf-8"):
         raise TacitError(f"{key} = {value!r} is not UTF-8; rename it or write it in UTF-8")
+    if kind is str and "\0" in value:
+        raise TacitError(
+            f"{key} = {shown(value)} has a NUL character, which no path and no name has; remove it"
+        )
     if kind in (int, float):
-        least, most = limits
+        least, most, why = limits
         largest = _WHOLE if kind is int else _FLOAT
         if not least <= value <= most or (kind is float and math.isinf(value)):  # also refuses NaN
             low, high = (str(x) if isinstance(x, int) else f"{x:g}" for x in (least, most))
             finite = "finite, " if kind is float else ""
             span = f"{finite}at least {low}" if most == math.inf else f"between {low} and {high}"
             span = "finite" if least == -math.inf and most == math.inf else span
-            raise TacitError(f"{key} = {_short(value)} must be {span}")
+            raise TacitError(f"{key} = {_short(value)} must be {span}{f' ({why})' if why else ''}")
         if abs(value) > largest:
             raise TacitError(f"{key} = {_short(value)} must be at most {largest}")
     return value

@@ -6,10 +6,11 @@ pandas looks at the type. Pandas is not needed to make it or to show it.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from tacit.base.printable import html_text
 
 _MOST = 20  # rows that are shown; of a longer table the first and the last
 
@@ -51,7 +52,7 @@ class Table(dict[str, list[Any]]):
         """The table as IPython shows it."""
 
         def line(cells: Iterable[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+            return "<tr>" + "".join(f"<{tag}>{html_text(cell)}</{tag}>" for cell in cells) + "</tr>"
 
         body = "".join(line(cells, "td") for cells in _shown(self))
         return f"<table><thead>{line(self, 'th')}</thead><tbody>{body}</tbody></table>"

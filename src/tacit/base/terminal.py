@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from rich import progress as rich
 from rich.console import Console
 from rich.table import Column
+from rich.text import Text
 
+from tacit.base.printable import printable
 from tacit.base.progress import Progress, no_progress
 
 _WAIT = 0.5  # seconds before a bar appears
@@ -27,7 +29,7 @@ def spinner(what: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(what):
+    with console.status(Text(printable(what))):
         yield
 
 
@@ -56,7 +58,7 @@ def progress_bar() -> Iterator[Progress]:
         if share < last:
             bar.reset(task)
         last = share
-        bar.update(task, completed=share, description=what)
+        bar.update(task, completed=share, description=printable(what))
         if share >= 1:
             bar.stop()  # the next thing may have a bar of its own
         elif time.monotonic() - begun > _WAIT:
