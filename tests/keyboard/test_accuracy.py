@@ -31,10 +31,10 @@ def test_every_word_that_can_be_typed_is_counted_once(measure):
         (2, "zzyzx"),
     ]
     assert [w for w, known in zip(found.words, found.known, strict=True) if not known] == ["zzyzx"]
-    right = [a == b.lower() for a, b in zip(found.words, found.found, strict=True)]
+    right = [a == b.lower() for a, b in zip(found.words, found.guesses, strict=True)]
     assert found.decoded.tolist() == right and len(found.seconds) == 8 and (found.seconds > 0).all()
     again = measure(talk(), SAID, seed=3)
-    assert again.found == found.found and measure(talk(), SAID, seed=3, limit=5).words == found.words[:5]
+    assert again.guesses == found.guesses and measure(talk(), SAID, seed=3, limit=5).words == found.words[:5]
 
 
 def test_without_noise_everything_is_right():
@@ -50,7 +50,7 @@ def test_figures_are_shares():
     outcome = accuracy.Outcomes(
         person=np.zeros(5, np.int64),
         words=("a",) * 5,
-        found=("a",) * 5,
+        guesses=("a",) * 5,
         known=np.array([1, 1, 1, 1, 0], bool),
         spatial=np.array([0, 0, 1, 1, 0], bool),
         decoded=np.array([0, 1, 1, 1, 1], bool),

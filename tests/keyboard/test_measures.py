@@ -324,7 +324,8 @@ def test_what_does_not_go_together_is_refused(tacit: Commands, trained: Trained,
     small_model(tmp_path, 0)
     file, run = tmp_path / "m.tacit", trained.path
     tacit("evaluate", run, "--people", "3").refused("--people is for --keyboard")
-    tacit("evaluate", file, "--held-out", run).refused("--held-out is for --keyboard")
+    tacit("evaluate", file, "--corpus", "typists", "--held-out", run).refused("one of them")
+    tacit("evaluate", file, "--held-out", tmp_path).refused("not a run directory")
     tacit("evaluate", file, "--keyboard").refused("--corpus", "--held-out")
     tacit("evaluate", file, "--keyboard", "--corpus", "typists", "--held-out", run).refused("one of them")
     tacit("evaluate", file, "--keyboard", "--held-out", tmp_path).refused("not a run directory")

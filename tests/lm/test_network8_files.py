@@ -136,3 +136,25 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
     with file_size_limit(1000), pytest.raises(TacitError, match="cannot write"):
         writer.write(tmp_path / "n.tacit", words, KINDS["gru"], params, name="x")
     assert not leftovers(tmp_path) and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["gru untied, residual", "lstm groups"])
+def test_scales_give_numbers_or_are_refused(tmp_path: Path, kind: str) -> None:
+    """Weights so large that sums overflow would give probabilities that are no numbers."""
+    path = saved(tmp_path / "n.tacit", KINDS[kind])
+    data, places = map_file(path, reader.FORM)
+    sections = {name: bytes(data[at : at + size]) for name, (at, size) in places.items()}
+    outcomes = set()
+    for name in [name for name in sections if name.endswith(".scale")]:
+        for high in (1e3, 1e10, 1e20, 3e38):
+            scale = struct.pack("<ff", 1e-3, high) + b"\xff" * (len(sections[name]) - 8)
+            path.write_bytes(assemble(reader.FORM, sections | {name: scale}))
+            try:
+                suggested = network8_model(reader.open(path)).suggest(["to", "be"], 20)
+            except TacitError as error:
+                assert "may be no numbers" in str(error)
+                outcomes.add((high, "refused"))
+            else:
+                assert all(0 <= p <= 1.001 for _, p in suggested)
+                outcomes.add((high, "opened"))
+    assert {(1e3, "opened"), (3e38, "refused")} <= outcomes and (3e38, "opened") not in outcomes

@@ -123,11 +123,19 @@ def test_fetch_from_one_zip_asks_once(server, tmp_path):
     assert Quiet.seen == ["/all.zip"]
 
 
-def test_a_damaged_copy_is_replaced(server, tmp_path):
+def test_a_file_with_other_content_is_kept(server, tmp_path):
     (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "train.txt").write_bytes(b"damaged")
+    (tmp_path / "demo" / "train.txt").write_bytes(b"mine, or damaged")
     (tmp_path / "demo" / "test.txt.gz").write_bytes(gzip.compress(TEXT["test.txt"]))
+    assert "train.txt: this is not train.txt of 'demo'" in said(
+        lambda: catalogue.fetch(made(lambda name: server + name), tmp_path)
+    )
+    assert (tmp_path / "demo" / "train.txt").read_bytes() == b"mine, or damaged"
+    (tmp_path / "demo" / "train.txt").unlink()
+    (tmp_path / "demo" / ".demo.tacit.part").mkdir()  # of a killed download
+    (tmp_path / "demo" / ".demo.tacit.part" / "half").write_bytes(b"half")
     catalogue.fetch(made(lambda name: server + name), tmp_path)
+    assert sorted(p.name for p in (tmp_path / "demo").iterdir()) == ["test.txt.gz", "train.txt", "valid.txt"]
     assert (tmp_path / "demo" / "train.txt").read_bytes() == TEXT["train.txt"]
     assert "/test.txt" not in Quiet.seen  # the packed copy was right
 

@@ -177,3 +177,10 @@ def test_bad_input(tmp_path: Path) -> None:
 
 def test_examples() -> None:
     assert doctest.testmod(pieces).failed == 0
+
+
+def test_a_word_that_is_nearly_all_of_the_text_does_not_take_for_ever() -> None:
+    """Equal lines one after another are slow in sentencepiece: without a bound this takes minutes."""
+    counts = dict.fromkeys(("home", "soon", "later", "see", "you", "today", "lunch"), 100.0) | {"ok": 9e18}
+    lines = pieces._lines(counts, 1.0)
+    assert 2 * sum(line.startswith("ok\t") for line in lines) <= len(lines)

@@ -14,8 +14,8 @@ import pytest
 from test_streaming import rows_of
 
 from tacit.federated.aggregation import AggregationConfig
-from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.text_cohorts import text_cohort, text_grid

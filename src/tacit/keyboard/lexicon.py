@@ -4,6 +4,8 @@ Words are sorted by their spelling, so words with a common prefix are neighbours
 word i adds one node for each letter after the prefix that it shares with word i − 1. Level d of the trie holds the
 prefixes of d letters in that order; a node's children are a range of the next level. If all words consist of lower-case
 letters of the layout, the order is that of the ids.
+
+Words of more than 256 letters are left out: nobody taps or glides them, and the table here is as wide as the longest.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import numpy as np
 
 from tacit.base.arrays import Ints
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, Layout, spell
+
+LONGEST = 256  # letters of a word
 
 
 class Prefixes(NamedTuple):
@@ -49,9 +53,9 @@ def build(words: Sequence[str], ids: Sequence[int], layout: Layout = QWERTY) -> 
     """
     number = {letter: i for i, letter in enumerate(layout.letters)}
     spelt = [(spell(word, layout.letters), i) for word, i in zip(words, ids, strict=True)]
-    entries = sorted((keys, i) for keys, i in spelt if keys)
+    entries = sorted((keys, i) for keys, i in spelt if keys and len(keys) <= LONGEST)
     longest = max((len(keys) for keys, _ in entries), default=0)
-    table = np.full((len(entries), longest), -1, np.int64)  # [words, letters]
+    table = np.full((len(entries), longest), -1, np.int8)  # [words, letters]
     for row, (keys, _) in enumerate(entries):
         table[row, : len(keys)] = [number[c] for c in keys]
     lengths = (table >= 0).sum(axis=1)
@@ -67,7 +71,7 @@ def build(words: Sequence[str], ids: Sequence[int], layout: Layout = QWERTY) -> 
         ending = np.flatnonzero(lengths == d) if d else np.zeros(0, np.int64)
         levels.append(
             Prefixes(
-                letters=table[nodes, d - 1] if d else np.full(1, -1),
+                letters=table[nodes, d - 1].astype(np.int64) if d else np.full(1, -1),
                 children=np.searchsorted(parent, np.arange(len(nodes) + 1)),
                 ends=np.searchsorted(nodes, ending, side="right") - 1,
                 words=ending,

@@ -10,13 +10,14 @@ import numpy as np
 
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.base.files import check_file
+from tacit.base.files import check_file, make_folder
 from tacit.base.progress import Progress, no_progress
 from tacit.lm.dense import likeliest
 from tacit.lm.network import run_model
 from tacit.lm.network8 import forward, reader, writer
 from tacit.lm.network8.model import network8_model
 from tacit.models import count_parameters
+from tacit.runs import spending
 from tacit.scoring.scores import summary
 from tacit.text import typed as measures_text
 from tacit.text.packed import pack
@@ -36,16 +37,14 @@ def export_network(
             f"{path} is over word-pieces, which an 8-bit file does not hold; export a run over words, or use "
             "`tacit distill`"
         )
-    if out.is_dir():
-        raise TacitError(f"--out {out} is a directory; give the name of a file")
-    check_file(out, ".tacit")
+    check_file(out, reader.MAGIC, "an 8-bit network")
     config = run.config
     typed = None
     if people:  # before anything is written: the corpus may be gone
         typed = measures_text.read(
             config.text, config.typists, config.seed, people, _MESSAGES, data, progress
         )
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     writer.write(
         out,
         run.vocabulary,
@@ -62,6 +61,7 @@ def export_network(
         "bytes": stored.size,
         "parameters": count_parameters(run.params),
         "latency_ms": latency(stored),
+        **spending.of_model(path),
     }
     if typed is not None:
         summary_figures["models"] = {}

@@ -57,16 +57,16 @@ def kind_of(path: Path) -> Kind:
     >>> kind_of(Path("no/such/run"))
     'run'
     """
-    if not (path.is_file() or (path.suffix in (".tacit", ".arpa") and not path.is_dir())):
-        return "run"
     try:
+        if not (path.is_file() or (path.suffix in (".tacit", ".arpa") and not path.is_dir())):
+            return "run"
         with path.open("rb") as file:
             magic = file.read(8)
     except FileNotFoundError:
         raise TacitError(
             f"{path}: there is no such file; `tacit distill RUN` makes n-gram models, `tacit export RUN` network files"
         ) from None
-    except OSError as error:
+    except OSError as error:  # also of a name that is too long
         raise TacitError(f"{path}: cannot read this file ({error.strerror})") from None
     if magic == network8.MAGIC:
         return "network8"

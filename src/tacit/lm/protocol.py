@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
-from tacit.base.errors import TacitError
+from tacit.base.errors import TacitError, shown
 from tacit.scoring.scores import Scores
 from tacit.text.packed import Packed
 from tacit.text.pieces import Spelling
@@ -161,6 +161,8 @@ class Model:
 def suggest(source: WordSource, context: Context, k: int = 3, prefix: str = "") -> list[Suggestion]:
     """Returns the k likeliest words after a context that begin with a prefix, as the model writes them."""
     ask_for(k)
+    if not isinstance(prefix, str):
+        raise TacitError(f"the prefix is {shown(prefix)}; give a string")
     first, last = source.starting(prefix)
     best = source.best(source.state(tokens_of(context)), k, first, last)
     return [Suggestion(source.word(i), exp(log_p)) for i, log_p in best]
@@ -180,6 +182,6 @@ def tokens_of(context: Context) -> Sequence[str]:
 
 
 def ask_for(k: int) -> None:
-    """Refuses k below 1."""
-    if k < 1:
-        raise TacitError(f"k is {k}; ask for at least 1 word")
+    """Refuses a k that is no whole number from 1 on."""
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise TacitError(f"k is {shown(k)}; ask for at least 1 word")

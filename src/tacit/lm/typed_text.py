@@ -44,5 +44,6 @@ def typed_text(
     config = runs.read_config(run)
     text = dataclasses.replace(config.text, case=case)
     if corpus is None or same_corpus(corpus, text.corpus, data):
-        return TypedText(text, config.typists, config.seed)
+        own = dataclasses.replace(text, corpus=corpus or text.corpus)
+        return TypedText(own, config.typists, config.seed)
     return TypedText(text.of(corpus), config.typists, None)

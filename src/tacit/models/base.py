@@ -22,20 +22,27 @@ Params = Any  # a pytree of float32 arrays
 State = Any  # the recurrent state: a pytree of [batch, …]
 
 
+_WIDE = "a matrix of more has over four thousand million weights"
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Selects the language model: the table [model] of a configuration."""
 
     kind: Literal["gru", "lstm"] = "gru"
-    embedding: int = number(96, 1)
-    hidden: int = number(96, 1)
-    layers: int = number(1, 1)
+    embedding: int = number(96, 1, 65_536, _WIDE)
+    hidden: int = number(96, 1, 65_536, _WIDE)
+    layers: int = number(1, 1, 100, "each layer is compiled by itself")
     tied: bool = True  # the output scores words against the embedding
     variant: Literal["common", "printed"] = "common"  # of the GRU: see tacit.models.gru
     coupled: bool = True  # LSTM: CIFG, the forget gate is one minus the input gate
     groups: int = number(1, 1)  # LSTM: above 1, a group LSTM
     layer_norm: bool = False  # LSTM
     residual: bool = False  # layers after the first add their input to their output
+    bias: Literal["zero", "counts"] = (
+        "zero"  # of the output, at first; "counts": see tacit.federated.word_counts
+    )
+    spread: float = number(0.1, 0)  # the embedding starts uniform in ±spread
     dropout: float = number(0.0, 0, 0.95)
     precision: Literal["float32", "bfloat16"] = "float32"  # of matrix products; weights stay float32
 
@@ -141,7 +148,7 @@ def stacked(
 
     def init(key: Array) -> Params:
         params: Params = {
-            "embedding": uniform(jax.random.fold_in(key, 0), (vocabulary, config.embedding), 0.1),
+            "embedding": uniform(jax.random.fold_in(key, 0), (vocabulary, config.embedding), config.spread),
             "output_bias": jnp.zeros(vocabulary, jnp.float32),
         }
         if not config.tied:

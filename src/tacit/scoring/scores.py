@@ -16,6 +16,7 @@ The conventions are the same for every model in Tacit:
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,8 @@ class Scores:
         """Returns sums over the sentences of each group, [groups]."""
         ones = np.ones(len(self.nll))
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)} | {"sentences": ones}
-        return Sums(**{k: np.bincount(groups, v, minlength=count) for k, v in values.items()})
+        # of no sentence, bincount makes whole numbers
+        return Sums(**{k: np.bincount(groups, v, count).astype(np.float64) for k, v in values.items()})
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,20 @@ class Sums:
             "sll": -self.nll / sentences,
             "sll_without_oov": -(self.nll - self.nll_oov) / sentences,
         }
+
+
+def added(parts: Iterable[Sums]) -> Sums:
+    """Returns the sum of sums over the same groups, in the order given; of none it is 0 in one group.
+
+    >>> one = Scores(*(np.ones(2) for _ in range(6))).sums(np.zeros(2, int), 1)
+    >>> added([one, one]).sentences.tolist(), added([]).sentences.tolist()
+    ([4.0], [0.0])
+    """
+    fields = [f.name for f in dataclasses.fields(Sums)]
+    totals = {name: np.zeros(1) for name in fields}
+    for part in parts:
+        totals = {name: totals[name] + getattr(part, name) for name in fields}
+    return Sums(**totals)
 
 
 def overall(scores: Scores) -> dict[str, float]:

@@ -7,22 +7,26 @@ finds them by name.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import http.client
 import io
 import os
-import tempfile
+import shutil
 import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from tacit.base.errors import TacitError, nearest
+from tacit.base import consent
+from tacit.base.errors import TacitError, nearest, shown
+from tacit.base.files import sync
+from tacit.base.locks import claimed
 from tacit.text.corpora import ENTRIES, Entry, File
 
 
@@ -54,22 +58,46 @@ def get(name: str, target_dir: Path) -> Path:
 
 def data_directory(given: Path | None = None) -> Path:
     """Returns the directory of known corpora: the one given, else TACIT_DATA, else ~/.cache/tacit."""
-    return given or Path(os.environ.get("TACIT_DATA") or Path.home() / ".cache" / "tacit")
+    named = os.environ.get("TACIT_DATA")
+    if given or named:
+        return given or Path(str(named))
+    home = user_path("~")
+    if not home.is_absolute():
+        raise TacitError(
+            "there is no home directory to keep known corpora in (HOME is not set); give --data DIR or set TACIT_DATA"
+        )
+    return home / ".cache" / "tacit"
 
 
 def user_path(given: str) -> Path:
-    """Expands `~` in a path; `~unknownuser` is taken literally."""
+    """Expands `~` in a path; `~unknownuser` is taken literally. To open it, use `opened_path` or `resolve`."""
     try:
         return Path(given).expanduser()
     except RuntimeError:
         return Path(given)
 
 
+def opened_path(given: str) -> Path:
+    """Returns a path that is about to be opened; refuses one that only a run directory names."""
+    path = user_path(given)
+    try:
+        exists = path.exists()
+    except OSError as error:  # a name that is too long
+        raise TacitError(f"{shown(given)} cannot be opened ({error.strerror})") from None
+    if exists:
+        consent.check(given, path)
+    return path
+
+
 def resolve(name_or_path: str, data_dir: Path | None = None) -> Path:
     """Returns the path of a corpus given by path or by name; a name is looked up in the data directory."""
-    path = user_path(name_or_path)
+    path = opened_path(name_or_path)
     if path.exists():
         return path
+    return _known(name_or_path, path, data_dir)
+
+
+def _known(name_or_path: str, path: Path, data_dir: Path | None) -> Path:
     if all(entry.name != name_or_path for entry in ENTRIES):
         if path.suffix or len(path.parts) > 1:
             raise TacitError(f"{path}: no such file or directory; `tacit data list` names known corpora")
@@ -92,7 +120,11 @@ def same_corpus(one: str, other: str, data_dir: Path | None = None) -> bool:
     if one == other or "typists" in (one, other):
         return one == other
     try:
-        return resolve(one, data_dir).samefile(resolve(other, data_dir))
+        paths = [
+            path if (path := user_path(name)).exists() else _known(name, path, data_dir)
+            for name in (one, other)
+        ]
+        return paths[0].samefile(paths[1])
     except (TacitError, OSError):  # one of them is missing, which reading it will report
         return False
 
@@ -123,21 +155,33 @@ def locate(entry: Entry, root: Path) -> Path | None:
 
 
 def fetch(entry: Entry, target_dir: Path) -> Path:
-    """Downloads the files of a corpus, checks each and moves them into place; keeps files that are already correct."""
-    missing = [file for file in entry.files if not _right(file, target_dir / entry.folder)]
+    """Downloads the files of a corpus, checks each and moves them into place; keeps files that are already correct.
+
+    A file of that name with other content is somebody's own: it is refused.
+    """
+    folder = target_dir / entry.folder
+    missing = [file for file in entry.files if not _right(file, folder)]
     for file in missing:
+        if other := _present(file, folder):
+            raise TacitError(
+                f"{other}: this is not {file.name} of '{entry.name}' (its sha256 differs); move it elsewhere, or give "
+                "another --data"
+            )
         if not file.address:
             raise TacitError(f"'{entry.name}' has no direct file address; {_by_hand(entry)}")
-    folder = target_dir / entry.folder
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as name:
-            scratch = Path(name)
+        with contextlib.ExitStack() as stack:
+            stack.callback(_remove_empty, new)
+            scratch = claimed(folder / entry.name, stack)
+            stack.callback(shutil.rmtree, scratch, ignore_errors=True)
             for file in missing:
                 _unpack(entry, file, scratch)
             # Moved only after all of them are checked; each move is atomic.
             for file in missing:
                 (scratch / file.name).replace(folder / file.name)
+            sync(folder)
     except OSError as error:
         raise TacitError(
             f"{folder}: cannot write there ({error.strerror or error}); give another directory"
@@ -145,6 +189,13 @@ def fetch(entry: Entry, target_dir: Path) -> Path:
     path = locate(entry, target_dir)
     assert path is not None
     return path
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Removes those of these folders that are empty, the innermost first: nothing was downloaded into them."""
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _unpack(entry: Entry, file: File, scratch: Path) -> None:
@@ -158,6 +209,8 @@ def _unpack(entry: Entry, file: File, scratch: Path) -> None:
             while block := source.read(1 << 20):
                 digest.update(block)
                 target.write(block)
+            target.flush()
+            os.fsync(target.fileno())
     except (KeyError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as error:
         reason = str(error).strip("\"'")
         raise TacitError(

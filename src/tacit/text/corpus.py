@@ -7,6 +7,7 @@ A corpus is one of the following, plain or gzipped:
   numbers, ISO dates as text); otherwise they keep the order of the file.
 - Text, one sentence a line: one person called "all", whose sentences are later assigned to clients. In a `.tsv` file
   the text is the last column.
+- A pipe, such as bash's `<(zcat messages.gz)`, with JSON lines or text in it.
 - A directory with train, valid and test files, as in Penn Treebank and WikiText (`train.txt`, `ptb.train.txt`,
   `wiki.train.tokens`, any of them with `.gz`). Such text is already tokenised: it is split at white space only, and
   the corpus has `pretokenized` set.
@@ -39,6 +40,7 @@ import numpy as np
 
 from tacit.base.errors import TacitError, nearest
 from tacit.base.progress import Progress, no_progress
+from tacit.text import sources
 from tacit.text.flat import cells, ends
 from tacit.text.lines import Block, blocks, first_line
 from tacit.text.parallel import cores, in_order
@@ -241,7 +243,7 @@ def _read(
     progress: Progress,
     pretokenized: bool = False,
 ) -> Corpus:
-    helpers = cores() if path.stat().st_size > _LARGE else 1
+    helpers = cores() if sources.size(path) > _LARGE else 1
     corpus = _collect(path, name, in_order(work, blocks(path, progress), helpers), pretokenized)
     if not len(corpus.starts):
         raise TacitError(f"{path}: there is no text in it{advice}")

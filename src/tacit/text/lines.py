@@ -1,13 +1,13 @@
 """Reads a file, plain or gzipped, in blocks of whole lines that can be parsed independently.
 
 A block is a few megabytes and carries its position, so that a parser can report the line number of an error. A
-damaged file yields all lines before the damage first, so the earliest error in the file is the one reported.
+damaged file yields all lines before the damage first, so the earliest error in the file is the one reported. A line
+is at most 16 MB long: a file without line feeds, such as an image of a disk, is refused before it fills the memory.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.base.progress import Progress, no_progress
+from tacit.text import sources
 
 _BLOCK, _PIECE = 1 << 22, 1 << 18  # bytes in a block of text, and in one read
+_LONGEST = 1 << 24  # bytes in a line
 
 
 class Block(NamedTuple):
@@ -46,6 +48,10 @@ def blocks(path: Path, progress: Progress = no_progress, size: int = _BLOCK) -> 
                 del held[:end]
                 yield Block(path, line, start, raw)
                 line, start = line + raw.count(b"\n"), start + end
+        if len(held) > max(size, _LONGEST):
+            raise TacitError(
+                f"{path}, line {line}: longer than {_LONGEST >> 20} MB; put one message or sentence on a line"
+            )
         if damage is not None:
             raise _read_error(path, line - 1, damage) from None
         if not piece:
@@ -77,8 +83,8 @@ def first_line(path: Path) -> str:
 
 
 def _pieces(path: Path, progress: Progress) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        whole = os.fstat(file.fileno()).st_size
+    whole = sources.size(path)
+    with sources.opened(path) as file:
         zipped = path.suffix == ".gz" or file.peek(2)[:2] == b"\x1f\x8b"
         source = gzip.GzipFile(fileobj=file) if zipped else file
         while piece := source.read1(_PIECE):  # read1 also returns what comes before damage

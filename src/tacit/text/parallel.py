@@ -1,8 +1,8 @@
 """Maps a function over blocks on all cores and returns the results in order.
 
-Helpers are processes that run `python -m tacit.text.parallel` and communicate through pipes. They are not forked,
-because JAX uses threads, and not started by `multiprocessing`, which would run a user's script a second time. Only a
-few blocks per helper are in flight, so memory does not grow with the number of blocks.
+Helpers are processes that run `help_parent` and communicate through pipes. They are not forked, because JAX uses
+threads, and not started by `multiprocessing`, which would run a user's script a second time. Only a few blocks per
+helper are in flight, so memory does not grow with the number of blocks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from tacit.base.errors import TacitError
+from tacit.base.processes import start_python
 from tacit.text import wire
 
 A = TypeVar("A")
@@ -83,13 +84,7 @@ class _Helper:
     """A helper process and the pipes to it."""
 
     def __init__(self, work: Callable) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tacit.text.parallel"],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C reaches only the parent, which then stops the helper
-        )
+        self._process = start_python(__name__, "help_parent", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._send(work)
 
     def compute(self, block: Any) -> Any:
@@ -118,7 +113,7 @@ class _Helper:
         wire.dump(value, self._process.stdin)
 
 
-def _help() -> None:
+def help_parent() -> None:
     """Runs a helper: reads the function, then computes it for block after block until the pipe closes."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keeps anything printed out of the answers
@@ -136,7 +131,3 @@ def _help() -> None:
             wire.dump(answer, answers)
         except BrokenPipeError:
             return
-
-
-if __name__ == "__main__":
-    _help()

@@ -32,9 +32,9 @@ class PartitionConfig:
     """Selects the partition: the table [partition]. `auto` is `user` if the corpus has users, else `iid`."""
 
     kind: Literal["auto", "user", "iid", "shards", "dirichlet", "quantity"] = "auto"
-    clients: int = number(100, 1)  # not used by `user`
+    clients: int = number(100, 1, 10_000_000, "all clients' sizes are in memory")  # not used by `user`
     by: Literal["topic", "user", "length"] = "topic"  # the label that shards and dirichlet skew
-    shards: int = number(2, 1)  # shards per client
+    shards: int = number(2, 1, 1_000_000, "every shard needs a sentence")  # shards per client
     alpha: float = number(0.5, 1e-6)  # dirichlet: small is skewed
     sigma: float = number(1.0, 0, 10)  # quantity: log-standard deviation of the clients' sizes
 

@@ -183,11 +183,13 @@ def _lines(counts: Mapping[str, float], unit: float) -> list[str]:
 
     sentencepiece ranks its first candidates, strings of several characters, by the number of lines that contain them,
     but single characters by their counts. With one line per word, `a` and the marker begin so much likelier than `a▁`
-    that the most frequent words would always be two pieces. The lines are shuffled, because equal neighbours are slow.
+    that the most frequent words would always be two pieces. The lines are shuffled, because equal neighbours are slow;
+    for the same reason one word has at most half of them, whatever its count.
     """
     words = sorted(counts, key=lambda word: (-counts[word], word))
     amount = np.array([counts[word] / unit for word in words])
     times = np.minimum(amount, np.round(amount * (_LINES / amount.sum()))).astype(np.int64).clip(1)
+    times[0] = min(times[0], max(1, times[1:].sum()))
     each = np.maximum(1, np.round(amount / times)).astype(np.int64)
     mixed = np.random.default_rng(0).permutation(np.repeat(np.arange(len(words)), times))
     return [f"{words[i]}\t{each[i]}" for i in mixed.tolist()]

@@ -45,6 +45,7 @@ from tacit.text.population import Message, Population
 from tacit.text.typists import Typists, TypistsConfig
 from tacit.text.vocabulary import EOS, Vocabulary
 
+CLIENTS = "clients"  # as `text.corpus`: the text is on the clients of a network
 _DEAL = stream("deal examples")
 _LAZY_VOCABULARY = 3000  # people whose words are counted in a population that is generated on demand
 
@@ -53,14 +54,16 @@ _LAZY_VOCABULARY = 3000  # people whose words are counted in a population that i
 class TextConfig:
     """Selects the text and what to hold out: the table [text] of a configuration."""
 
-    corpus: str = "typists"  # "typists", a name of `tacit data list`, or a path
+    corpus: str = "typists"  # "typists", a name of `tacit data list`, a path; "clients": see tacit.network
     protocol: Literal["plain", "fedatt"] = "plain"  # fedatt: as papers 1 and 2 (see tacit.text.corpus)
     case: Literal["lower", "keep"] = "lower"
     vocabulary: int = number(5000, 0)  # number of words, including <s> </s> <unk>; 0 keeps all
     words: str = ""  # a file with the words, most frequent first; "" counts the training text
-    pieces: int = number(0, 0)  # number of word-pieces, instead of words; 0: words. See tacit.text.pieces
+    # number of word-pieces, instead of words; 0: words. See tacit.text.pieces
+    pieces: int = number(0, 0, 1_000_000, "every piece has a row of weights")
     inventory: str = ""  # where pieces come from: counts of words (`tacit count`), or a .model file
-    max_words: int = number(30, 0)  # training: a longer message is split into sequences; 0: no limit
+    # training: a longer message is split into sequences; 0: no limit
+    max_words: int = number(30, 0, 100_000, "a batch is as long as its longest sequence")
     held_out_users: float = number(0.1, 0, 0.45)  # share of people for validation, and as many for the test
     held_out_text: float = number(0.1, 0, 0.9)  # share of each training person's messages, the latest
     fingerprint: str = ""  # hash of the corpus, stored in a run; if set, other text is refused
@@ -108,15 +111,20 @@ def read_population(
                 "text.protocol = 'fedatt' is for text in files; the built-in typists take 'plain'"
             )
         return Typists(typists)
-    found = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, progress)
+    if config.corpus == CLIENTS:
+        raise TacitError(
+            "the text of this run stays on its clients, so there is none here; give the text of other people, "
+            "as with --corpus FILE"
+        )
+    population = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, progress)
     aside = catalogue.aside(config.corpus)
-    found = found.without(aside) if aside and isinstance(found, corpus.Corpus) else found
-    if config.fingerprint and config.fingerprint != corpus.fingerprint(found):
+    population = population.without(aside) if aside and isinstance(population, corpus.Corpus) else population
+    if config.fingerprint and config.fingerprint != corpus.fingerprint(population):
         raise TacitError(
             f"{config.corpus} is not the text that the run was trained on: people or messages have changed, and so has "
             "who is held out; restore that text, or train again"
         )
-    return found
+    return population
 
 
 def whole_corpus(
@@ -257,13 +265,13 @@ def _counted(parts: list[_Part]) -> Counter[str]:
 def _words(config: TextConfig, counted: Callable[[], Mapping[str, int]]) -> Vocabulary | Spelling:
     """Returns the vocabulary from a word list or from the training text; with `text.pieces`, its spelling in pieces."""
     if config.words:
-        file = catalogue.user_path(config.words)
+        file = catalogue.opened_path(config.words)
         words = vocabulary.listed(file, config.vocabulary, config.case == "lower")
     else:
         words = vocabulary.build(counted(), config.vocabulary)
     if not config.pieces:
         return words
-    return Spelling(inventory(catalogue.user_path(config.inventory), config.pieces), words)
+    return Spelling(inventory(catalogue.opened_path(config.inventory), config.pieces), words)
 
 
 def _prepared(

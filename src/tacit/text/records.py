@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tacit.base.errors import TacitError
+from tacit.base.errors import TacitError, shown
+from tacit.base.reading import parse
 from tacit.text.lines import Block, lines
 
 NO_TIME, DATE, NUMBER = 0, 1, 2
+# characters of a time; times are compared as arrays as wide as the longest, and a date with a zone has about 50
+LONGEST_TIME = 64
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?")
 
 
@@ -88,8 +91,8 @@ def _flat(
 def _record(path: Path, number: int, line: str) -> tuple[str, str, str | int | None]:
     """Parses and checks one line; returns user, text and time."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parse(line)
+    except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "too deep or too large"
         raise TacitError(
             f"{path}, line {number}: not valid JSON ({reason}); write one object a line"
@@ -108,9 +111,14 @@ def _record(path: Path, number: int, line: str) -> tuple[str, str, str | int | N
         time = None
     good = time is None or type(time) is int or (isinstance(time, str) and _DATE.fullmatch(time))
     if not good:
-        shown = repr(time) if isinstance(time, str) else _kind(time)
+        value = shown(time) if isinstance(time, str) else _kind(time)
         raise TacitError(
-            f'{path}, line {number}: "time" must be a whole number or an ISO date (2024-05-01), not {shown}'
+            f'{path}, line {number}: "time" must be a whole number or an ISO date (2024-05-01), not {value}'
+        )
+    if time is not None and len(str(time)) > LONGEST_TIME:
+        raise TacitError(
+            f'{path}, line {number}: "time" has {len(str(time)):,} characters; an ISO date or a number has at most '
+            f"{LONGEST_TIME}"
         )
     user, text = record["user"], record["text"]
     if "\\u" in line:  # an escape can give half a surrogate pair, which UTF-8 cannot encode

@@ -57,10 +57,10 @@ def find(
         return Supplement(f"{OTHERS} other typists", text, others, data)
     assert given is not None
     path = catalogue.resolve(given, data)
-    if clients != "typists" and path.samefile(catalogue.resolve(clients, data)):
+    if catalogue.same_corpus(given, clients, data):
         raise TacitError(
             f"--supplement {given} is the clients' own text, which no server has; give another corpus"
         )
-    name = str(path.resolve()) if catalogue.user_path(given).exists() else given
+    name = str(path.resolve()) if catalogue.user_path(given).exists() else str(given)
     text = config.of(name)
     return Supplement(given, text, typists, data)

@@ -22,6 +22,7 @@ import numpy as np
 from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
+from tacit.base.reading import read_regular
 from tacit.text.word_list import words_of
 
 BOS, EOS, UNK = 0, 1, 2
@@ -134,7 +135,7 @@ def _first(ranked: list[str], size: int, where: str) -> Vocabulary:
 def load(path: Path) -> Vocabulary:
     """Reads a file written by `save`."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_regular(path).split(b"\n")
     except OSError as error:
         raise TacitError(f"{path}: cannot read this vocabulary ({error.strerror})") from None
     words: list[str] = []

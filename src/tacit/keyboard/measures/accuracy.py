@@ -35,7 +35,7 @@ class Outcomes(NamedTuple):
 
     person: Ints  # who typed it
     words: tuple[str, ...]  # the intended word
-    found: tuple[str, ...]  # the word decoded with the language model; "" if there is none
+    guesses: tuple[str, ...]  # the word decoded with the language model; "" if there is none
     known: Bools  # whether the lexicon contains the intended word
     spatial: Bools  # right by the spatial model alone
     decoded: Bools  # right with the language model
@@ -136,7 +136,7 @@ def _measure(suggester: Suggester, people: People, seed: int, limit: int, trial:
     return Outcomes(
         person=np.array(who, np.int64),
         words=tuple(words),
-        found=tuple(answers),
+        guesses=tuple(answers),
         known=np.array([word in known for word in words], np.bool_),
         spatial=np.array([one.lower() == word for word, one, _ in pairs], np.bool_),
         decoded=np.array([other.lower() == word for word, _, other in pairs], np.bool_),

@@ -57,6 +57,7 @@ FORM = Format(MAGIC, 1, struct.Struct("<32sII"), "an 8-bit network", "export the
 RANGE = struct.Struct("<ff")
 MOST = 127  # the greatest code
 MOST_TEXT = 1 << 26  # bytes of all words, unpacked
+MOST_SUM = 1e15  # a product of a matrix; its square, which a layer norm takes, is still a float32
 
 _BLOCK = 1 << 16  # weights that are float32 at a time: they stay in the cache
 _LONGEST = 1000  # words of a context, if the run had no limit
@@ -217,7 +218,27 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
         if not 0 < low <= high < np.inf:
             raise ValueError(f"the scales of '{name}' go from {low} to {high}")
         matrices[name] = Matrix(codes, scales(low, high, array(f"{name}.scale", "u1", shape[0], RANGE.size)))
+    _check_sums(a, matrices)
     return Network8(facts, a, (*SPECIALS, *words), matrices, vectors, len(data))
+
+
+def _check_sums(a: Architecture, matrices: dict[str, Matrix]) -> None:
+    """Refuses scales so large that a product might overflow: probabilities would be no numbers.
+
+    Every product is at most its columns times its largest weight times its largest input. The input is a word's
+    embedding, a state, which is at most 1, or, of an LSTM, a projection of one; residuals add up the layers'.
+    """
+
+    def largest(name: str) -> float:
+        return 128 * float(matrices[name].scale.max())
+
+    projections = [
+        a.hidden * largest(f"lstm{depth}/projection") for depth in range(a.layers) if a.kind == "lstm"
+    ]
+    inputs = a.layers + largest("embedding") + sum(projections)
+    for name, matrix in matrices.items():
+        if not matrix.codes.shape[1] * largest(name) * inputs <= MOST_SUM:
+            raise ValueError(f"the scales of '{name}' are so large that probabilities may be no numbers")
 
 
 def _words(packed: bytes, vocabulary: int, rows: int) -> list[str]:

@@ -24,6 +24,7 @@ __all__ = ["Typists", "TypistsConfig"]
 KNOBS = ("feature_skew", "label_skew", "concept_drift", "concept_shift", "quantity_skew")
 SIGMA = 1.6  # log-sd of the amounts at quantity_skew = 1
 LARGEST = 40  # the largest amount, as a multiple of the median
+_MOST = {"users": 20_000_000, "messages": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class TypistsConfig:
             value = getattr(self, key)
             if value < 1:
                 raise TacitError(f"typists.{key} is {value}; it must be at least 1")
+            if value > _MOST[key]:
+                raise TacitError(
+                    f"typists.{key} is {value}; it must be at most {_MOST[key]:,} (sizes are in memory)"
+                )
         for key in KNOBS:
             value = getattr(self, key)
             if not 0.0 <= value <= 1.0:
