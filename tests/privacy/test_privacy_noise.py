@@ -1,0 +1,47 @@
+"""Normal noise from bytes: against scipy's distribution, and number by number."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+from scipy import stats
+
+from tacit.privacy.noise import NoiseThread, digest, drawn, normals, seeded
+
+
+def test_a_million_draws_are_normal():
+    draws = normals(os.urandom(8_000_000)).astype(np.float64)
+    assert len(draws) == 1_000_000
+    assert abs(draws.std() - 1) < 0.01
+    assert abs(draws.mean()) < 0.006
+    assert stats.kstest(draws, "norm").pvalue > 1e-6
+    assert abs(np.corrcoef(draws[::2], draws[1::2])[0, 1]) < 0.006  # the two of a pair
+    assert 4 < np.abs(draws).max() < 8.6
+
+
+def test_box_muller_written_out():
+    words = [0, 2**64 - 1, 2**63, 2**62, 123456789012345678, 9876543210987654321]
+    data = b"".join(w.to_bytes(8, "little") for w in words)
+    expected = []
+    for a, b in zip(words[::2], words[1::2], strict=True):
+        u, v = ((a >> 11) + 1) / 2**53, (b >> 11) / 2**53
+        expected += [
+            math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v),
+            math.sqrt(-2 * math.log(u)) * math.sin(2 * math.pi * v),
+        ]
+    np.testing.assert_allclose(normals(data), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_noise_is_fresh_and_seeded_noise_is_not():
+    assert drawn(5).digest != drawn(5).digest
+    assert len(drawn(5).values) == 5
+    assert len(drawn(0).values) == 0
+    again = [drawn(9, seeded(3, 1)) for _ in range(2)]
+    np.testing.assert_array_equal(again[0].values, again[1].values)
+    assert again[0].digest == again[1].digest != drawn(9, seeded(3, 2)).digest
+    asked = []
+    found = NoiseThread().begin(3, lambda n: asked.append(n) or bytes(range(n))).result()
+    assert asked == [32]
+    assert found.digest == digest(bytes(range(32)))
