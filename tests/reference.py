@@ -147,17 +147,17 @@ def local_sgd(
     prox: float = 0.0,
     scale: float = 1.0,
 ) -> dict[str, np.ndarray]:
-    """z ← βz + s∇L(w) + μ(w − w_t), clipped; w ← w − ηz; over these batches. Returns the model."""
+    """z ← βz + s·clip(∇L(w) + μ/s (w − w_t)); w ← w − ηz; over these batches. Returns the model."""
     w0 = float64(start)
     w = {k: v.copy() for k, v in w0.items()}
     z = {k: np.zeros_like(v) for k, v in w.items()}
     for x, y in batches:
         g = logistic_gradient(w, x, y)
-        g = {k: scale * g[k] + prox * (w[k] - w0[k]) for k in g}
+        g = {k: g[k] + prox / scale * (w[k] - w0[k]) for k in g}
         norm = np.sqrt(sum(np.sum(v**2) for v in g.values()))
         if clip and norm > clip:
             g = {k: v * clip / norm for k, v in g.items()}
-        z = {k: momentum * z[k] + g[k] for k in g}
+        z = {k: momentum * z[k] + scale * g[k] for k in g}
         w = {k: w[k] - lr * z[k] for k in w}
     return w
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.federated.batching import Grid, balanced_work, grid
-from tacit.federated.local import ClientConfig
+from tacit.federated.client_config import ClientConfig
 from tacit.text.packed import Packed, batch_rows, pack
 
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import reference
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.devices import memory_mb
 from tacit.federated.executors import choose_executor, cohort_training
 from tacit.federated.lanes import Plan, lay_out, plan
-from tacit.federated.local import ClientConfig, ClientState, Cohort, client_message
+from tacit.federated.local import Broadcast, ClientState, Cohort, Sending, client_reply
 from tacit.federated.objective import Labelled, next_word_loss
-from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.slow import slow_training
@@ -27,6 +28,7 @@ from tacit.models import ModelConfig, language_model
 from tacit.models.images import mnist_cnn
 from tacit.text.packed import Rows, pack
 
+SENT = Broadcast(worlds.START)
 KEY = jax.random.key(11)
 RULES = {
     "mean": (AggregationConfig(), "uniform"),
@@ -38,7 +40,9 @@ RULES = {
     "original": (AggregationConfig(), "original"),
     "II": (AggregationConfig(), "II"),
 }
-CLIENT = ClientConfig(batch=2, lr=0.3, epochs=2, momentum=0.5, prox=0.3, clip=0.8, stragglers=0.4)
+CLIENT = ClientConfig(
+    batch=2, lr=0.3, epochs=2, settings={"momentum": 0.5}, prox=0.3, clip=0.8, stragglers=0.4
+)
 PRESENT = [True, True, False, True, True]
 
 
@@ -64,8 +68,8 @@ def all_rules() -> Aggregation:
 @pytest.fixture(scope="module")
 def judged():
     rule = all_rules()
-    slow = slow_training(worlds.LOSS, CLIENT, rule, 0.05)
-    message, report = slow(worlds.START, cohort(), jnp.float32(CLIENT.lr), KEY)
+    slow = slow_training(worlds.LOSS, CLIENT, Sending(rule, 0.05))
+    message, _, report = slow(SENT, cohort(), jnp.float32(CLIENT.lr), KEY)
     return rule.combine(worlds.START, message), report
 
 
@@ -76,9 +80,9 @@ def test_every_rule_says_what_the_judge_says(executor, devices, judged, monkeypa
         pytest.skip("needs two devices")
     monkeypatch.setattr(jax, "local_devices", lambda: jax.devices()[:devices])
     rule = all_rules()
-    fast = cohort_training(worlds.LOSS, CLIENT, rule, 0.05, executor)
+    fast = cohort_training(worlds.LOSS, CLIENT, Sending(rule, 0.05), executor)
     lanes = lay_out(cohort(), Plan(devices, 0) if executor == "map" else Plan(2, 3))  # several clients a lane
-    found, told = fast(worlds.START, lanes, jnp.float32(CLIENT.lr), KEY)
+    found, _, told = fast(SENT, lanes, jnp.float32(CLIENT.lr), KEY)
     gradients = jax.jit(rule.combine)(worlds.START, found)
     for name in RULES:
         same(gradients[name], judged[0][name], name=name)
@@ -89,40 +93,40 @@ def test_every_rule_says_what_the_judge_says(executor, devices, judged, monkeypa
 @pytest.fixture(scope="module")
 def vmapped():
     rule = aggregation(*RULES["attentive"])
-    return rule, cohort_training(worlds.LOSS, CLIENT, rule, 0.05, "vmap")
+    return rule, cohort_training(worlds.LOSS, CLIENT, Sending(rule, 0.05), "vmap")
 
 
 def run(train, people, lanes=2, segment=3):
-    return train(worlds.START, lay_out(people, Plan(lanes, segment)), jnp.float32(CLIENT.lr), KEY)
+    return train(SENT, lay_out(people, Plan(lanes, segment)), jnp.float32(CLIENT.lr), KEY)
 
 
 @pytest.mark.parametrize(("lanes", "segment"), [(2, 1), (4, 2), (6, 8)])
 def test_how_a_cohort_is_laid_out_does_not_matter(vmapped, lanes, segment):
     rule, train = vmapped
-    whole, report = run(train, cohort())
-    found, told = run(train, cohort(), lanes, segment)
+    whole, _, report = run(train, cohort())
+    found, _, told = run(train, cohort(), lanes, segment)
     same(rule.combine(worlds.START, found), rule.combine(worlds.START, whole))
     same(told, report)
 
 
 def test_the_order_of_clients_does_not_matter(vmapped):
     rule, train = vmapped
-    message, report = run(train, cohort())
+    message, _, report = run(train, cohort())
     order = np.array([3, 1, 4, 0, 2])
     shuffled = jax.tree.map(lambda a: np.asarray(a)[order], cohort())
-    found, told = run(train, shuffled)
+    found, _, told = run(train, shuffled)
     same(rule.combine(worlds.START, found), rule.combine(worlds.START, message))
     same(told, report)
 
 
 def test_a_client_that_drops_out_leaves_no_trace(vmapped):
     rule, train = vmapped
-    message, _ = run(train, cohort())
+    message, _, _ = run(train, cohort())
     poisoned = cohort()
     poisoned.batches.x[2] = np.nan
-    found, _ = run(train, poisoned)
+    found, _, _ = run(train, poisoned)
     same(rule.combine(worlds.START, found), rule.combine(worlds.START, message))
-    nobody, report = run(train, cohort(present=[False] * 5))
+    nobody, _, report = run(train, cohort(present=[False] * 5))
     assert float(report.clients) == 0 == float(report.words)
     assert all(np.all(np.isfinite(x)) for x in jax.tree.leaves(rule.combine(worlds.START, nobody)))
 
@@ -219,8 +223,8 @@ def test_the_judge_draws_beta_noise_by_code_of_its_own(judged, monkeypatch):
     """An error in the draw of the fast programs must not be the judge's error, too."""
     monkeypatch.setattr(trees, "noise", lambda key, a: trees.zeros_like(a))
     rule = all_rules()
-    train = slow_training(worlds.LOSS, CLIENT, rule, 0.05)
-    message, report = train(worlds.START, cohort(), jnp.float32(CLIENT.lr), KEY)
+    train = slow_training(worlds.LOSS, CLIENT, Sending(rule, 0.05))
+    message, _, report = train(SENT, cohort(), jnp.float32(CLIENT.lr), KEY)
     for a, b in zip(jax.tree.leaves(report), jax.tree.leaves(judged[1]), strict=True):
         np.testing.assert_array_equal(a, b)
     same(rule.combine(worlds.START, message), judged[0], rtol=0, atol=0)
@@ -231,9 +235,12 @@ def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     beta = 0.2
     start = {"weight": jnp.zeros((60, 50)), "bias": jnp.zeros(50)}
 
-    say = jax.jit(client_message(aggregation(AggregationConfig(rule="attentive")), beta))
+    say = jax.jit(
+        client_reply(Sending(aggregation(AggregationConfig(rule="attentive")), beta), ClientConfig())
+    )
+    sent_out = Broadcast(start)
     idle = ClientState(start, (), jnp.float32(0), jnp.int32(0), jnp.int32(0))
-    layers, report = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 0))
+    layers, _, report = say(sent_out, idle, jnp.float32(1), jax.random.fold_in(KEY, 0))
     bias, weight = (np.asarray(layer.values[0]) for layer in layers)  # leaves in the order of their names
     assert weight.std() == pytest.approx(beta, rel=4.5 / np.sqrt(2 * 3000))
     assert abs(weight.mean()) < 4.5 * beta / np.sqrt(3000)
@@ -241,7 +248,7 @@ def test_beta_noise_has_its_size_and_is_there_before_the_scores():
     assert float(layers[0].peak) == pytest.approx(np.sqrt(np.sum(bias**2)), rel=1e-5)
     sent = np.sqrt(np.sum(weight**2) + np.sum(bias**2))
     assert float(report.norm) == pytest.approx(sent, rel=1e-5)  # the server is told no other
-    again = say(start, idle, jnp.float32(1), jax.random.fold_in(KEY, 1))[0]
+    again = say(sent_out, idle, jnp.float32(1), jax.random.fold_in(KEY, 1))[0]
     assert abs(np.corrcoef(np.ravel(again[1].values[0]), weight.ravel())[0, 1]) < 0.1
     assert not np.allclose(weight[0, :50], bias)
 
@@ -256,17 +263,17 @@ def test_a_language_model_with_dropout_trains_as_the_judge_does():
     """Also the dropout masks are the client's own, whoever else is there and however it is executed."""
     model = language_model(ModelConfig(embedding=4, hidden=4, dropout=0.3), 12)
     loss = jax.jit(next_word_loss(model))
-    client = ClientConfig(batch=2, lr=0.5, momentum=0.5)
+    client = ClientConfig(batch=2, lr=0.5, settings={"momentum": 0.5})
     algorithm = Algorithm(client, AggregationConfig(), ServerConfig(), SamplingConfig(fraction=1.0))
     people = text_cohort(worlds.sentences(0, 3, 12, most=3, longest=4), algorithm, 0, 0)
     rule = aggregation(AggregationConfig())
     params = reference.shaken(jax.eval_shape(model.init, jax.random.key(0)), 0, 0.3)
     lr = jnp.float32(0.5)
-    judged = slow_training(loss, client, rule, 0.0)(params, people, lr, KEY)
+    judged = slow_training(loss, client, Sending(rule))(Broadcast(params), people, lr, KEY)
     for executor in ("map", "vmap"):
-        fast = cohort_training(loss, client, rule, 0.0, executor)
+        fast = cohort_training(loss, client, Sending(rule), executor)
         layout = Plan(len(jax.local_devices()), 0 if executor == "map" else 2)
-        found = fast(params, lay_out(people, layout), lr, KEY)
+        found = fast(Broadcast(params), lay_out(people, layout), lr, KEY)
         same(found, judged)
         assert float(trees.norm(found[0][0])) > 0.01
 

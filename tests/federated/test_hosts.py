@@ -234,7 +234,8 @@ def test_nobody_waits_forever_for_processes_that_do_not_come(tmp_path: Path, pro
         ("--coordinator localhost --processes 2 --process 1", "not HOST:PORT"),
         ("--coordinator localhost:port --processes 2 --process 1", "not HOST:PORT"),
         ("--coordinator localhost:99999 --processes 2 --process 1", "not HOST:PORT"),
-        ("--coordinator localhost:1234 --processes 2 --process 1 --wait 0", "at least one second"),
+        ("--coordinator localhost:1234 --processes 2 --process 1 --wait 0", "1 to 604800 seconds"),
+        ("--coordinator localhost:1234 --processes 2 --process 1 --wait 99999999999", "1 to 604800 seconds"),
         ("--coordinator auto --process 1", "leave out --process"),
     ],
 )

@@ -13,33 +13,43 @@ from hypothesis import strategies as st
 import reference
 from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.batching import order_of_work
-from tacit.federated.local import ClientConfig, local_training
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.local import Broadcast, Sending, local_training
 from tacit.federated.slow import slow_training
 
+SENT = Broadcast(worlds.START)
 CONFIGS = {
     "plain": ClientConfig(batch=2, lr=0.3),
     "epochs": ClientConfig(batch=3, lr=0.3, epochs=3),
-    "momentum": ClientConfig(batch=2, lr=0.2, epochs=2, momentum=0.7),
+    "momentum": ClientConfig(batch=2, lr=0.2, epochs=2, settings={"momentum": 0.7}),
     "clip": ClientConfig(batch=2, lr=0.3, epochs=2, clip=0.3),
     "prox": ClientConfig(batch=2, lr=0.3, epochs=2, prox=0.8),
-    "everything": ClientConfig(batch=2, lr=0.3, epochs=2, momentum=0.5, clip=0.5, prox=0.5, max_examples=3),
+    "everything": ClientConfig(
+        batch=2, lr=0.3, epochs=2, settings={"momentum": 0.5}, clip=0.5, prox=0.5, max_examples=3
+    ),
     "full batch": ClientConfig(batch=0, lr=0.5),
     "stragglers": ClientConfig(batch=1, lr=0.3, epochs=2, stragglers=0.8),
 }
 
 
 def by_hand(client: ClientConfig, cohort, c: int):
-    options = (client.lr, client.momentum, client.clip, client.prox, float(cohort.scale[c]))
+    options = (
+        client.lr,
+        client.settings.get("momentum", 0.0),
+        client.clip,
+        client.prox,
+        float(cohort.scale[c]),
+    )
     return reference.local_sgd(worlds.START, worlds.batches_of(cohort, c), *options)
 
 
 def trained_alone(client: ClientConfig, cohort, c: int):
     """Client c's training, step by step."""
     begin, step = local_training(worlds.LOSS, client)
-    step, now = jax.jit(step), begin(worlds.START)
+    step, now = jax.jit(step), begin(SENT)
     for i in range(int(cohort.steps[c])):
         batch = jax.tree.map(lambda a, i=i: a[c, i], cohort.batches)
-        now = step(worlds.START, now, batch, cohort.scale[c], client.lr, jax.random.key(i))
+        now = step(SENT, now, batch, cohort.scale[c], client.lr, jax.random.key(i))
     return now
 
 
@@ -68,8 +78,8 @@ def test_the_slow_judge_by_hand(name):
     cohort = worlds.labelled_cohort(
         client, t=1, scale=[1, 0.5, 2, 1, 1.5], present=[True, False, True, True, True]
     )
-    slow = slow_training(worlds.LOSS, client, aggregation(AggregationConfig()), noise=0.0)
-    (summed, weight), report = slow(worlds.START, cohort, jnp.float32(client.lr), jax.random.key(0))
+    slow = slow_training(worlds.LOSS, client, Sending(aggregation(AggregationConfig())))
+    (summed, weight), _, report = slow(SENT, cohort, jnp.float32(client.lr), jax.random.key(0))
     here = [0, 2, 3, 4]
     for k in worlds.START:
         expected = sum(worlds.SIZES[c] * (by_hand(client, cohort, c)[k] - worlds.START[k]) for c in here)
@@ -94,14 +104,37 @@ def test_the_reported_loss_is_the_sum_of_batch_losses():
 def test_fedsgd_is_one_step_of_central_gradient_descent():
     """Full batch, one step, everybody: w − η Σ (n_k/n) ∇F_k = w − η ∇F (paper 5, equations 4 and 6)."""
     client = ClientConfig(batch=0, lr=0.7)
-    slow = slow_training(worlds.LOSS, client, rule := aggregation(AggregationConfig()), noise=0.0)
-    message, _ = slow(worlds.START, worlds.labelled_cohort(client), jnp.float32(0.7), jax.random.key(0))
+    slow = slow_training(worlds.LOSS, client, Sending(rule := aggregation(AggregationConfig())))
+    message, _, _ = slow(SENT, worlds.labelled_cohort(client), jnp.float32(0.7), jax.random.key(0))
     g = rule.combine(worlds.START, message)
     pooled = reference.logistic_gradient(
         reference.float64(worlds.START), np.concatenate(worlds.X).astype(np.float64), np.concatenate(worlds.Y)
     )
     for k in worlds.START:
         np.testing.assert_allclose(g[k], 0.7 * pooled[k], rtol=1e-4, atol=1e-6)
+
+
+def test_a_clipped_step_of_transformed_two_is_that_of_scheme_two():
+    """Table 4: the mean of N p_k clip(∇F_k) is Σ p_k N/K clip(∇F_k); clipping must not undo N p_k."""
+    client, ids = ClientConfig(batch=0, lr=0.5, clip=0.2), [0, 1, 3]
+    n_p = len(worlds.SIZES) * worlds.SIZES[ids] / worlds.SIZES.sum()
+    cohort = worlds.labelled_cohort(client, ids, weight=[1, 1, 1], scale=n_p)
+    slow = slow_training(worlds.LOSS, client, Sending(rule := aggregation(AggregationConfig())))
+    message, _, _ = slow(SENT, cohort, jnp.float32(0.5), jax.random.key(0))
+    g = rule.combine(worlds.START, message)
+    expected, plain = ({k: np.zeros_like(w) for k, w in worlds.START.items()} for _ in range(2))
+    for c, k in enumerate(ids):
+        by_layer = reference.logistic_gradient(
+            reference.float64(worlds.START), worlds.X[k].astype(np.float64), worlds.Y[k]
+        )
+        norm = np.sqrt(sum(np.sum(a**2) for a in by_layer.values()))
+        assert norm > client.clip  # clipped, or nothing is tested
+        for name, a in by_layer.items():
+            expected[name] = expected[name] + n_p[c] / len(ids) * client.lr * a * client.clip / norm
+            plain[name] = plain[name] + 1 / len(ids) * client.lr * a * client.clip / norm
+    for name in worlds.START:
+        np.testing.assert_allclose(g[name], expected[name], rtol=1e-4, atol=1e-6)
+    assert np.abs(expected["weight"] - plain["weight"]).max() > 0.005  # and it is not the plain mean
 
 
 # The order of work.

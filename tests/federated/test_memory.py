@@ -12,10 +12,11 @@ import pytest
 
 from tacit.experiments.bench import Workload, memory_used_mb, random_cohort
 from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.devices import devices
 from tacit.federated.executors import cohort_training
 from tacit.federated.lanes import Plan, lay_out
-from tacit.federated.local import ClientConfig
+from tacit.federated.local import Broadcast, Sending
 from tacit.federated.objective import next_word_loss
 from tacit.models import ModelConfig, count_parameters, language_model
 
@@ -30,8 +31,8 @@ def held_mb(clients: int, lanes: int, executor: str = "vmap") -> float:
     cohort = random_cohort(Workload(clients, 2, 4, VOCABULARY, SIZE, STEPS))
     laid = lay_out(cohort, Plan(lanes, STEPS))
     rule = aggregation(AggregationConfig())
-    train = cohort_training(next_word_loss(MODEL), ClientConfig(), rule, 0.0, executor)
-    program = train.lower(PARAMS, laid, jnp.float32(0.1), jax.random.key(0)).compile()
+    train = cohort_training(next_word_loss(MODEL), ClientConfig(), Sending(rule), executor)
+    program = train.lower(Broadcast(PARAMS), laid, jnp.float32(0.1), jax.random.key(0)).compile()
     batches = sum(np.asarray(a).nbytes for a in jax.tree.leaves(laid)) / len(devices()) / 2**20
     return memory_used_mb(program) - batches
 

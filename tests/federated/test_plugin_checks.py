@@ -9,7 +9,7 @@ import pytest
 
 from tacit.base.errors import TacitError
 from tacit.federated import trees
-from tacit.federated.aggregation import Aggregation, AggregationConfig, aggregation, rules
+from tacit.federated.aggregation import Aggregation, AggregationConfig, chosen_rule, rules
 from tacit.federated.plugin_checks import check_optimiser, check_rule
 from tacit.federated.server import OPTIMISERS, ServerConfig, server_optimiser
 
@@ -28,7 +28,7 @@ def mean(params, message):
     ("name", "settings"), [*((name, {}) for name in sorted(rules())), ("attentive", {"bound": 5.0})]
 )
 def test_every_rule_fits(name, settings):
-    check_rule(name, aggregation(AggregationConfig(name, settings=settings)), MODEL)
+    check_rule(name, chosen_rule(AggregationConfig(name, settings=settings)), MODEL)
 
 
 @pytest.mark.parametrize("name", sorted(OPTIMISERS))

@@ -18,11 +18,35 @@ from tacit.experiments import runner
 from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
-from tacit.federated import plugins
-from tacit.federated.aggregation import Aggregation, rules
+from tacit.federated import client_optimisers, plugins
+from tacit.federated.aggregation import Aggregation, AggregationConfig, rules
+from tacit.federated.plugin_checks import check_rule
 from tacit.federated.server import OPTIMISERS, server_optimiser
 from tacit.runs.config import from_tables, resolve
 
+RAISING = """
+from tacit.federated.aggregation import Aggregation
+
+class Silent(BaseException): pass
+
+class Odd(Exception):
+    def __str__(self): raise ValueError("no text")
+
+def raising():
+    def message(params, update, weight):
+        {message}
+        return update, weight
+
+    def combine(params, total):
+        {combine}
+        return params
+
+    {factory}
+    return Aggregation(message, combine)
+
+{file}
+RULES = {{"raising": raising}}
+"""
 KIND = plugins.Kind("RULES", "aggregation.rule", Aggregation, rules)
 CUT = """
 from tacit.federated.aggregation import Aggregation
@@ -43,7 +67,7 @@ RULES = {"cut": lambda length=1.0, sharp=False, how="all", kept=said: cut(length
     [
         ("none.py", None, "none.py does not exist or is no .py file"),
         ("text.txt", "RULES = {}", "text.txt does not exist or is no .py file"),
-        ("empty.py", "", "empty.py declares no RULES and no OPTIMISERS"),
+        ("empty.py", "", "empty.py declares none of RULES, OPTIMISERS, CLIENT_OPTIMISERS"),
         ("leaves.py", "import sys; sys.exit(3)", "leaves.py: SystemExit: 3"),
         ("list.py", "RULES = [1]", "RULES must be a dict of functions by name"),
         ("number.py", "OPTIMISERS = {3: print}", "OPTIMISERS must be a dict of functions by name"),
@@ -102,6 +126,19 @@ def test_a_file_that_holds_no_such_rule(tmp_path, monkeypatch, name, content, na
     monkeypatch.setenv("TACIT_RULES", str(tmp_path / name))
     with pytest.raises(TacitError, match=named):
         resolve("fedavg", ["aggregation.rule=normalized"])
+
+
+@pytest.mark.parametrize("place", ["file", "factory", "message", "combine"])
+@pytest.mark.parametrize("raised", ["SystemExit(3)", "Silent()", "Odd()", "GeneratorExit()", "MemoryError()"])
+def test_whatever_a_rule_raises_is_its_error(tmp_path, monkeypatch, place, raised):
+    lines = {
+        p: f"raise {raised}" if p == place else "pass" for p in ("file", "factory", "message", "combine")
+    }
+    (tmp_path / "raising.py").write_text(RAISING.format(**lines))
+    monkeypatch.setenv("TACIT_RULES", str(tmp_path / "raising.py"))
+    with pytest.raises(TacitError, match=rf"(raising.py|'raising').*{raised.partition('(')[0]}"):
+        rule = plugins.make(KIND, AggregationConfig("raising"))
+        check_rule("raising", rule, {"w": jax.ShapeDtypeStruct((2,), "float32")})
 
 
 @pytest.fixture
@@ -242,17 +279,18 @@ def test_annotations_narrow_a_setting(tmp_path, monkeypatch, given, named):
 
 
 def test_the_docs_list_every_setting_of_every_part():
-    rows = {
-        name: row.rpartition(" | ")[2]
-        for row in Path("docs/federated.md").read_text("utf-8").splitlines()
-        for name in re.findall(r'"([a-z-]+)"', row)
-        if re.search(r"^\|.*`(rule|optimiser) = ", row)
-    }
-    for factories in (rules(), OPTIMISERS):
+    rows, table = {}, ""
+    for row in Path("docs/federated.md").read_text("utf-8").splitlines():
+        if re.search(r"^\|.*`(rule|optimiser) = ", row):
+            table = "".join(re.findall(r"^\| `\[([a-z]+)\]`", row)) or table
+            for name in re.findall(r'"([a-z-]+)"', row):
+                rows[table, name] = row.rpartition(" | ")[2]
+    parts = {"aggregation": rules(), "client": client_optimisers.OPTIMISERS, "server": OPTIMISERS}
+    for table, factories in parts.items():
         for name, factory in factories.items():
             declared = [p for p in inspect.signature(factory).parameters if p != "lr"]
-            assert all(f"`{setting}`" in rows[name] for setting in declared), name
-    assert set(rows) == {*rules(), *OPTIMISERS}
+            assert all(f"`{setting}`" in rows[table, name] for setting in declared), (table, name)
+    assert set(rows) == {(table, name) for table, factories in parts.items() for name in factories}
 
 
 def test_an_edited_file_is_read_again_in_the_same_process(tmp_path, monkeypatch):

@@ -11,10 +11,12 @@ import worlds
 import reference
 from tacit.base.errors import Diverged, TacitError
 from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.batching import order_of_work
-from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, federation
+from tacit.federated.rounds import federation
 from tacit.federated.sampling import SamplingConfig, choose
 from tacit.federated.server import ServerConfig
 from tacit.federated.text_cohorts import text_cohort, text_federation
@@ -65,6 +67,58 @@ def test_a_whole_run_written_out_in_numpy():
         assert facts["lr"] == pytest.approx(0.4 * decay)
 
 
+def test_weights_by_words_make_fedsgd_the_pooled_gradient():
+    """Everybody, one step over all text: the mean of the gradients by words is the gradient of the pooled text."""
+    people = worlds.sentences(3, 5, V)
+    model = language_model(ModelConfig(embedding=4, hidden=4), V)
+    client, w = ClientConfig(batch=0, lr=1.0), model.init(KEY)
+    every = [
+        people.tokens[a:b] for a, b in zip(people.offsets[:-1], people.offsets[1:], strict=True)
+    ]  # each alone in a row, filled up at its end
+    rows = np.stack([np.pad(s, (0, people.longest + 1 - len(s)), constant_values=-1) for s in every])
+
+    @jax.jit
+    @jax.grad
+    def pooled(w):
+        log_p = jax.nn.log_softmax(model.apply(w, np.maximum(rows[:, :-1], 0)))
+        picked = jnp.take_along_axis(log_p, np.maximum(rows[:, 1:, None], 0), axis=2)[..., 0]
+        return -jnp.where(rows[:, 1:] >= 0, picked, 0).sum() / (rows[:, 1:] >= 0).sum()
+
+    wanted = pooled(w)
+
+    algorithm = Algorithm(
+        client, AggregationConfig(), ServerConfig(), SamplingConfig(fraction=1.0, weight="words")
+    )
+    trainer = text_federation(model.init, next_word_loss(model), algorithm, people, 0, 1)
+    state, _ = trainer.round(trainer.init(KEY), 0)
+    for before, after, g in zip(*map(jax.tree.leaves, (w, state.params, wanted)), strict=True):
+        np.testing.assert_allclose(before - after, g, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("epochs", "most"), [(1, 0), (2, 0), (1, 2)])
+def test_a_weight_by_words_counts_what_a_client_trains_on(epochs, most):
+    people = worlds.sentences(3, 5, V)
+    client = ClientConfig(batch=2, epochs=epochs, max_examples=most)
+    sampling = SamplingConfig(fraction=1.0, weight="words")
+    cohort = text_cohort(people, Algorithm(client, AggregationConfig(), ServerConfig(), sampling), 0, 0)
+    lengths = [people.lengths[a:b] for a, b in zip(people.owners[:-1], people.owners[1:], strict=True)]
+    words = np.array([held.sum() for held in lengths])
+    if not most:
+        np.testing.assert_array_equal(cohort.weight, words)
+        assert np.ptp(words / people.sizes) > 0.5  # or sentences would do
+    else:  # two sentences of each, not always the same ones
+        fewest, largest = ([f(np.sort(held), most) for held in lengths] for f in (_first, _last))
+        assert (fewest <= cohort.weight).all() and (cohort.weight <= largest).all()
+
+
+def _first(lengths, n):
+    return lengths[:n].sum()
+
+
+def _last(lengths, n):
+    return lengths[-n:].sum()
+
+
 def quadratic(epochs: int, lr: float, rounds: int) -> float:
     """Paper 5, section 5.5: F₁ = (w − 1)², F₂ = 2(w − 5)², E local steps, plain averaging."""
     steep, centre = np.array([1.0, 2.0], np.float32), np.array([1.0, 5.0], np.float32)
@@ -105,7 +159,7 @@ def people():
 
 
 ALGORITHM = Algorithm(
-    ClientConfig(batch=2, lr=0.5, momentum=0.5, clip=1.0),
+    ClientConfig(batch=2, lr=0.5, settings={"momentum": 0.5}, clip=1.0),
     AggregationConfig(rule="attentive", noise=0.01),
     ServerConfig(optimiser="adam", lr=0.05, schedule="cosine"),
     SamplingConfig(clients=4, dropout=0.2),

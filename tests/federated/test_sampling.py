@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
 from tacit.federated.aggregation import AggregationConfig, aggregation, total
-from tacit.federated.rounds import ServerState, apply
-from tacit.federated.sampling import SamplingConfig, choose, cohort_size
+from tacit.federated.algorithm import ServerState, apply
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.sampling import SamplingConfig, check_scheme, choose, cohort_size
 from tacit.federated.server import ServerConfig, server_optimiser
 
 SIZES = np.array([10, 20, 5, 41, 15, 30])  # an odd sum: no three of them hold exactly half
@@ -139,3 +140,22 @@ def test_scheme_two_counts_who_reported():
         if S.present.any():
             expected = [P[k] * N / S.present.sum() for k in S.ids]
             np.testing.assert_allclose(S.weight, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "client", "rule", "what"),
+    [
+        ({"scheme": "transformed-II"}, {"optimiser": "adam"}, {}, r"'transformed-II' scales.*'adam'.*'sgd'"),
+        (
+            {"scheme": "II", "weight": "words"},
+            {},
+            {},
+            r"sampling\.weight = 'words' needs .*'uniform' or 'poisson', not 'II'",
+        ),
+        ({"weight": "words"}, {}, {"uniform": True}, r"aggregation\.uniform = true and sampling\.weight"),
+    ],
+)
+def test_what_would_be_undone_is_refused(sampling, client, rule, what):
+    with pytest.raises(TacitError, match=what):
+        check_scheme(SamplingConfig(**sampling), ClientConfig(**client), AggregationConfig(settings=rule))
+    check_scheme(SamplingConfig(**sampling | {"scheme": "uniform"}), ClientConfig(), AggregationConfig())

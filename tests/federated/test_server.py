@@ -10,7 +10,7 @@ import pytest
 from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 from flwr.server import strategy as flower
 
-from tacit.federated.rounds import ServerState, apply
+from tacit.federated.algorithm import ServerState, apply
 from tacit.federated.server import ServerConfig, server_optimiser
 
 START = {"a": np.array([[1.0, -2.0], [0.5, 3.0]], np.float32), "b": np.array([0.3, -0.7, 1.1], np.float32)}
@@ -87,6 +87,37 @@ def test_adagrad_by_formula():
         w = {k: w[k] - lr * g[k] / np.sqrt(v[k] + tau**2) for k in w}
         expected.append(w)
     close(run(ServerConfig(optimiser="adagrad", lr=lr, settings={"tau": tau}), gradients), expected)
+
+
+@pytest.mark.parametrize("name", ["adam", "yogi", "adagrad"])
+def test_algorithm_2_of_reddi_et_al_number_by_number(name):
+    """v₋₁ = τ², m₋₁ = 0, no correction of a bias, τ outside the root; τ is as large as g, so that it shows."""
+    b1, b2, tau, lr, gradients = 0.8, 0.95, 0.3, 0.02, pseudo_gradients()
+    expected, w = [], {k: x.astype(np.float64) for k, x in START.items()}
+    m, v = ({k: np.full(x.shape, first) for k, x in START.items()} for first in (0.0, tau**2))
+    for g in gradients:
+        w = {k: x.copy() for k, x in w.items()}
+        for k in w:
+            for i in np.ndindex(w[k].shape):
+                delta = -float(g[k][i])  # their Δ_t: the mean update, to which the model moves
+                beta1 = 0.0 if name == "adagrad" else b1  # as in their experiments
+                m[k][i] = beta1 * m[k][i] + (1 - beta1) * delta
+                if name == "adagrad":
+                    v[k][i] += delta**2
+                elif name == "adam":
+                    v[k][i] = b2 * v[k][i] + (1 - b2) * delta**2
+                elif v[k][i] > delta**2:
+                    v[k][i] -= (1 - b2) * delta**2
+                else:
+                    v[k][i] += (1 - b2) * delta**2
+                w[k][i] += lr * m[k][i] / (v[k][i] ** 0.5 + tau)
+        expected.append(w)
+    decays = {} if name == "adagrad" else {"beta1": b1, "beta2": b2}
+    settings = decays | {"tau": tau}
+    close(run(ServerConfig(name, lr, settings=settings | {"form": "reddi"}), gradients), expected)
+    usual = run(ServerConfig(name, lr, settings=settings), gradients)  # the other form steps further at first
+    length, theirs = (sum(np.abs(p[k] - START[k]).sum() for k in START) for p in (usual[0], expected[0]))
+    assert length > 1.5 * theirs
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import jax
 import numpy as np
 
 from tacit.federated.batching import order_of_work
-from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.local import Cohort
 from tacit.federated.objective import Labelled, classification_loss
 from tacit.models.images import logistic_regression
 from tacit.text.packed import Packed, pack

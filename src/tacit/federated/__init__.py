@@ -9,5 +9,6 @@ rule (`aggregation/`) and a server optimiser (`server`). A round reads in this o
 
 Around it: `sampling` chooses clients, `batching` and `text_cohorts` make their batches, `cohort_sums` sums the messages
 of a cohort with the fast `executors` or with `slow`, against which they are tested, over `devices` and `hosts`.
+`private` clips what a client sends and adds noise to the sum, `private_setup` checks and describes that.
 `plugins` finds rules and optimisers by name. `central` is the baseline, `evaluation` the measures.
 """

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.base.randomness import stream, uniform
-from tacit.federated.local import ClientConfig
+from tacit.federated.client_config import ClientConfig
 from tacit.text.packed import Packed, bucket, place
 
 _SHUFFLE, _DEAL, _STRAGGLE = stream("local shuffle"), stream("deal to batches"), stream("stragglers")

@@ -20,8 +20,8 @@ from tacit.base.errors import TacitError
 from tacit.base.randomness import generator, stream
 from tacit.base.settings import Schedule, number
 from tacit.federated import hosts, trees
+from tacit.federated.algorithm import ServerState, Trainer, require_finite, round_key
 from tacit.federated.objective import Loss
-from tacit.federated.rounds import ServerState, Trainer, require_finite, round_key
 from tacit.federated.schedules import rate
 from tacit.models.base import Params
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
@@ -35,9 +35,10 @@ class CentralConfig:
 
     optimiser: Literal["sgd", "adam"] = "adam"
     lr: float = number(0.003, 0)
-    batch: int = number(50, 1)
+    batch: int = number(50, 1, 1_000_000, "a batch is in memory")
     steps: int = number(0, 0)  # steps a round; 0: one pass over the text
     clip: float = number(1.0, 0)  # norm to which a gradient is clipped; 0: not at all
+    decay: float = number(0.0, 0, 1)  # decoupled weight decay: a step also subtracts lr·decay·w
     schedule: Schedule = "constant"
     warmup: int = number(0, 0)
 
@@ -65,8 +66,12 @@ def central(
     """Returns central training as a trainer; it runs on one device, so in one process."""
     if hosts.together():
         raise TacitError("training.mode = 'central' is for one process; leave out --coordinator")
-    step_rule = optax.adam(config.lr) if config.optimiser == "adam" else optax.sgd(config.lr)
-    optimiser = optax.chain(optax.clip_by_global_norm(config.clip), step_rule) if config.clip else step_rule
+    optimiser = optax.chain(
+        optax.clip_by_global_norm(config.clip) if config.clip else optax.identity(),
+        optax.scale_by_adam() if config.optimiser == "adam" else optax.identity(),
+        optax.add_decayed_weights(config.decay) if config.decay else optax.identity(),
+        optax.scale(-config.lr),
+    )
     gradient = jax.value_and_grad(loss, has_aux=True)
 
     @jax.jit
@@ -80,7 +85,7 @@ def central(
             return (trees.add(params, trees.scale(factor, moved)), kept), (value * count, count)
 
         steps = jnp.arange(rows.inputs.shape[0])
-        (params, kept), (values, counts) = jax.lax.scan(step, tuple(state), (steps, rows))
+        (params, kept), (values, counts) = jax.lax.scan(step, (state.params, state.optimiser), (steps, rows))
         return ServerState(params, kept), values.sum() / jnp.maximum(counts.sum(), 1), counts.sum()
 
     def start(key: Array) -> ServerState:

@@ -1,4 +1,8 @@
-"""Scores a network on text, spread over all devices; `tacit.scoring.scores` defines the measures."""
+"""Scores a network on text, spread over all devices; `tacit.scoring.scores` defines the measures.
+
+Federated evaluation (paper 5, section 6.3.2) scores text where it is: each client sends the sums of its scores, and
+the server adds them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from tacit.federated.devices import apart, devices, everywhere, local_slice, mesh
 from tacit.models.base import LanguageModel, Params
 from tacit.scoring import recall
-from tacit.scoring.scores import Scores
+from tacit.scoring.scores import Scores, Sums, added
 from tacit.text.packed import Packed, Rows, batch_rows, bucket
 from tacit.text.pieces import Spelling
 from tacit.text.vocabulary import UNK
@@ -80,6 +84,17 @@ def scorer(model: LanguageModel, spelling: Spelling | None = None) -> Scorer:
         return Scores(*placed)
 
     return score
+
+
+def client_sums(score: Scorer, params: Params, text: Packed) -> Sums:
+    """Returns what a client sends of its own text: the sums of its scores, [1]."""
+    return score(params, text).sums(np.zeros(len(text.offsets) - 1, np.int64), 1)
+
+
+def federated_sums(score: Scorer, params: Params, text: Packed) -> tuple[Sums, int]:
+    """Returns the sum of what everybody sends, [1], and how many people that is; who has no text sends nothing."""
+    reports = (client_sums(score, params, text.gather(np.array([k]))) for k in np.flatnonzero(text.sizes))
+    return added(reports), int(np.count_nonzero(text.sizes))
 
 
 def _over_devices(score: Callable[..., Array]) -> Callable[..., Array]:

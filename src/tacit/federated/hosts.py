@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import signal
 import socket
 import sys
 import threading
@@ -29,9 +28,12 @@ import numpy as np
 from jax._src import distributed
 from jax.experimental import multihost_utils
 
+from tacit.base import interrupts
 from tacit.base.errors import TacitError
+from tacit.base.printable import one_line
 
 _WAIT = 60  # seconds for all to meet, unless --wait is given
+_LONGEST_WAIT = 604_800  # seconds; JAX counts them in 32 bits, and in milliseconds
 _LOOK = 0.5  # seconds between looks for a failure
 _LAST = 600  # seconds that the others wait for process 0 to write its last files
 _FAILED = "tacit: failed"  # the key under which the first process to fail stores its error
@@ -57,7 +59,6 @@ def join(
     late = threading.Timer(wait, _too_late, [wait])  # before JAX's own time-out, which prints a C++ stack
     late.daemon = True
     late.start()
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python cannot handle Ctrl-C while JAX waits
     try:
         jax.distributed.initialize(**where, initialization_timeout=wait + 60)
     except (RuntimeError, ValueError) as error:
@@ -69,8 +70,8 @@ def join(
         raise TacitError(f"the job cannot be joined: {error}; {_ADVICE}") from None
     finally:
         late.cancel()
-        signal.signal(signal.SIGINT, handler)
     _joined.set()
+    interrupts.before_end(fail)
     if jax.default_backend() == "cpu":
         _hush_gloo()
     if jax.local_device_count() * jax.process_count() != jax.device_count():
@@ -93,8 +94,8 @@ def _address(
                 f"{options[0]} goes with --coordinator HOST:PORT, an address of process 0; give both"
             )
         return None
-    if wait is not None and wait < 1:
-        raise TacitError(f"--wait {wait}: give at least one second")
+    if wait is not None and not 1 <= wait <= _LONGEST_WAIT:
+        raise TacitError(f"--wait {wait}: give 1 to {_LONGEST_WAIT} seconds, a week")
     if coordinator == "auto":
         if processes is not None or process is not None:
             raise TacitError(
@@ -238,4 +239,4 @@ def _too_late(wait: int) -> NoReturn:
 
 def _say(line: str) -> None:
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # shows the cursor, which a progress bar hides
-    print(f"{cursor}tacit: {' '.join(line.split())}", file=sys.stderr, flush=True)
+    print(f"{cursor}tacit: {one_line(line)}", file=sys.stderr, flush=True)

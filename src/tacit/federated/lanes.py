@@ -32,6 +32,7 @@ class Lanes(NamedTuple):
     scale: Any  # [segments, lanes] float32: factor on the client's objective
     weight: Any  # [segments, lanes] float32
     ends: Any  # [segments, lanes] bool: the client is done and sends its message
+    factor: Any = None  # [segments, lanes] float32: on its update, as in `Cohort`
 
 
 class Plan(NamedTuple):
@@ -39,13 +40,18 @@ class Plan(NamedTuple):
 
     lanes: int
     segment: int  # steps in a segment; 0: a whole client
+    least: int = (
+        1  # segments of a cohort; small ones are filled up, so that they need no program of their own
+    )
 
 
-def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memory_mb: int) -> Plan:
+def plan(
+    cohort: Cohort, params: Params, devices: int, side_by_side: bool, memory_mb: int, state: Any = ()
+) -> Plan:
     """Returns lanes and segments for cohorts like this one.
 
     One after another: a lane for each device. Side by side: as many lanes as finish with the largest client (more
-    would only wait for it) and as memory holds, and the segment that wastes least.
+    would only wait for it) and as memory holds, and the segment that wastes least. `state` is a client optimiser's.
     """
     if not side_by_side:
         return Plan(devices, 0)
@@ -62,17 +68,19 @@ def plan(cohort: Cohort, params: Params, devices: int, side_by_side: bool, memor
     lanes = min(
         bucket(int(-(-segments.sum() // segments.max()))),
         len(steps),
-        _room(cohort, params, devices, memory_mb),
+        _room(cohort, params, devices, memory_mb, state),
     )
     return Plan(-(-max(1, lanes) // devices) * devices, segment)
 
 
-def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int) -> int:
-    """Returns how many lanes fit the memory: models, scores with their gradient, and activations."""
+def _room(cohort: Cohort, params: Params, devices: int, memory_mb: int, state: Any) -> int:
+    """Returns how many lanes fit the memory: models, the optimiser's state, scores with their
+    gradient, and activations."""
     inputs, targets = (int(np.prod(a.shape[2:])) for a in jax.tree.leaves(cohort.batches)[:2])  # of one step
     widest = max(max(leaf.shape, default=1) for leaf in jax.tree.leaves(params))
     each = (
         6 * count_parameters(params)
+        + 2 * count_parameters(state)
         + 3 * targets * widest
         + (_OF_A_FEATURE * inputs if inputs > targets else 0)
     )
@@ -95,7 +103,7 @@ def lay_out(cohort: Cohort, plan: Plan, local: slice = slice(None)) -> Lanes:
         load, k = heapq.heappop(loads)
         lane[c], begin[c] = k, load
         heapq.heappush(loads, (load + int(segments[c]), k))
-    total = bucket(max(1, max(load for load, _ in loads)))
+    total = bucket(max(plan.least, max(load for load, _ in loads)))
     who = np.zeros((total, plan.lanes), np.int64)
     nth = np.full((total, plan.lanes), -1, np.int64)  # which of its client's segments; −1: empty
     times = segments[clients]
@@ -119,4 +127,5 @@ def lay_out(cohort: Cohort, plan: Plan, local: slice = slice(None)) -> Lanes:
         scale=np.asarray(cohort.scale)[who].astype(np.float32),
         weight=np.asarray(cohort.weight)[who].astype(np.float32),
         ends=busy & (nth == segments[who] - 1),
+        factor=None if cohort.factor is None else np.asarray(cohort.factor)[who].astype(np.float32),
     )

@@ -14,26 +14,40 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from tacit.base.errors import TacitError
-from tacit.federated.aggregation import Aggregation, total
+from tacit.base.errors import TacitError, described
+from tacit.federated.aggregation import CohortRule, Rule, total
 from tacit.models.base import Params
 
 _WEIGHT = jax.ShapeDtypeStruct((), jnp.float32)
 _STEPS = jax.ShapeDtypeStruct((), jnp.int32)
 
 
-def check_rule(name: str, rule: Aggregation, params: Params) -> None:
-    """Traces the rule on shapes: the message, the sum, and a pseudo-gradient with the shapes of the model."""
+def check_rule(name: str, rule: Rule, params: Params) -> Any:
+    """Traces the rule on shapes: the message, the sum, and a pseudo-gradient with the shapes of the model.
+
+    Returns the shapes of a message; of a rule that is no sum, those of an update.
+    """
     what = f"aggregation.rule = '{name}'"
+    if isinstance(rule, CohortRule):
+        clients = max(2, rule.least)
+        updates, weights = (_stack(clients, tree) for tree in (params, _WEIGHT))
+        _same(what, "combine", _tried(f"{what}: combine", rule.combine, params, updates, weights), params)
+        return params
     message = _tried(f"{what}: message", rule.client_message, params, params, _WEIGHT, _STEPS)
     if not jax.tree.leaves(message):
         raise TacitError(
             f"{what}: message returns no arrays; return a tree of arrays, which are summed over clients"
         )
-    both = jax.tree.map(lambda x: jax.ShapeDtypeStruct((2, *x.shape), x.dtype), message)
+    both = _stack(2, message)
     _same(
         what, "combine", _tried(f"{what}: combine", rule.combine, params, _tried(what, total, both)), params
     )
+    return message
+
+
+def _stack(clients: int, tree: Any) -> Any:
+    """Returns the shapes of as many trees, stacked."""
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct((clients, *x.shape), x.dtype), tree)
 
 
 def check_optimiser(name: str, optimiser: optax.GradientTransformation, params: Params) -> None:
@@ -56,11 +70,11 @@ def _tried(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Returns the shapes of what a function returns for arguments of these shapes."""
     try:
         return jax.eval_shape(function, *arguments)
-    except TacitError:
+    except (TacitError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        first = str(error).strip().partition("\n")[0]
-        raise TacitError(f"{what}: {type(error).__name__}: {first}") from error
+    except BaseException as error:  # also SystemExit
+        first = described(error).strip().partition("\n")[0]
+        raise TacitError(f"{what}: {first}") from error
 
 
 def _same(what: str, who: str, returned: Any, expected: Any) -> None:

@@ -1,4 +1,4 @@
-"""Aggregation rules and server optimisers by name: built-in ones, those of a file, those of a notebook.
+"""Aggregation rules, and optimisers of server and clients, by name: built in, of a file, of a notebook.
 
 All are declared the same way. A part is a factory: a function whose parameters are its settings, which returns an
 `Aggregation` or an optax transformation. The settings are keys of the table that names the part:
@@ -11,7 +11,8 @@ All are declared the same way. A part is a factory: a function whose parameters 
 - A parameter without a default is a typed key of the same table, such as `lr` of `[server]`.
 - A default of any other type (a function, None) is not a setting; the factory keeps it.
 
-Custom parts come from the Python files that TACIT_RULES names, or from `register_rule` and `register_optimiser`.
+Custom parts come from the Python files that TACIT_RULES names, or from `register_rule`, `register_optimiser` and
+`register_client_optimiser`.
 Before training, `settle` writes every setting and a hash of custom code into the configuration, so a run cannot
 resume with a different rule of the same name.
 """
@@ -29,29 +30,30 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from tacit.base.errors import TacitError, nearest
+from tacit.base.errors import TacitError, described, nearest
 from tacit.base.settings import Range, Settings, checked
 from tacit.federated.code_hash import object_hash, short_hash
 
 if TYPE_CHECKING:
     import optax
 
-    from tacit.federated.aggregation.sums import Aggregation
+    from tacit.federated.aggregation.sums import Aggregation, CohortRule
 
 Table = TypeVar("Table", bound=Any)  # a frozen dataclass with `settings` and `code`
 Made = TypeVar("Made")
 Factory = Callable[..., Any]
 
 _SCALARS = (bool, int, float, str)
-_TABLES = RULES, OPTIMISERS = "RULES", "OPTIMISERS"  # what files declare
+# what files declare
+_TABLES = RULES, OPTIMISERS, CLIENT_OPTIMISERS = "RULES", "OPTIMISERS", "CLIENT_OPTIMISERS"
 
 
 class Kind(NamedTuple, Generic[Made]):
     """A kind of part."""
 
-    declared: str  # "RULES" or "OPTIMISERS"
+    declared: str  # one of `_TABLES`
     key: str  # the key that names a part, for example "aggregation.rule"
-    returns: type[Made]  # what its factory returns
+    returns: type[Made] | tuple[type, ...]  # what its factory returns: a type, or one of several
     built_in: Callable[[], Mapping[str, Factory]]
 
 
@@ -79,11 +81,13 @@ class Setting(NamedTuple):
 _registered: dict[str, dict[str, Part]] = {table: {} for table in _TABLES}
 
 
-def register_rule(rule: Callable[..., Aggregation] | Aggregation, name: str | None = None) -> str:
+def register_rule(
+    rule: Callable[..., Aggregation | CohortRule] | Aggregation | CohortRule, name: str | None = None
+) -> str:
     """Registers a rule in this process and returns the name for `aggregation.rule`.
 
-    `rule` is a factory as in RULES, or an `Aggregation`. A rule of the same name is replaced, so a notebook's cell can
-    be run again. The name is by default that of the function.
+    `rule` is a factory as in RULES, or an `Aggregation` or `CohortRule`. A rule of the same name is replaced, so a
+    notebook's cell can be run again. The name is by default that of the function.
     """
     return _register(RULES, "aggregation.rule", rule, name)
 
@@ -97,6 +101,17 @@ def register_optimiser(
     `optimiser` is a factory as in OPTIMISERS (its parameter `lr` is `server.lr`), or an optax transformation.
     """
     return _register(OPTIMISERS, "server.optimiser", optimiser, name)
+
+
+def register_client_optimiser(
+    optimiser: Callable[..., optax.GradientTransformation] | optax.GradientTransformation,
+    name: str | None = None,
+) -> str:
+    """Registers a client optimiser in this process and returns the name for `client.optimiser`.
+
+    `optimiser` is a factory as in CLIENT_OPTIMISERS, or an optax transformation. It returns the step for the rate 1.
+    """
+    return _register(CLIENT_OPTIMISERS, "client.optimiser", optimiser, name)
 
 
 def _register(declared: str, key: str, thing: Any, name: str | None) -> str:
@@ -149,7 +164,7 @@ def _module(path: Path) -> tuple[bytes, ModuleType]:
     """Returns a file's content and what it declares; reloads an edited file."""
     if path.suffix != ".py" or not path.is_file():
         raise TacitError(
-            f"TACIT_RULES: {path} does not exist or is no .py file; name files that declare RULES or OPTIMISERS"
+            f"TACIT_RULES: {path} does not exist or is no .py file; name files that declare {' or '.join(_TABLES)}"
         )
     source = path.read_bytes()
     return source, _read(path, source)
@@ -162,9 +177,11 @@ def _read(path: Path, source: bytes) -> ModuleType:
     module.__file__ = str(path)
     try:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[name]
-        raise TacitError(f"TACIT_RULES: {path}: {type(error).__name__}: {error}") from error
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise TacitError(f"TACIT_RULES: {path}: {described(error)}") from error
     declared = {table: getattr(module, table, {}) for table in _TABLES}
     for table, factories in declared.items():
         if not isinstance(factories, dict) or not all(
@@ -173,14 +190,24 @@ def _read(path: Path, source: bytes) -> ModuleType:
             raise TacitError(f"TACIT_RULES: {path}: {table} must be a dict of functions by name")
     if not any(declared.values()):
         raise TacitError(
-            f"TACIT_RULES: {path} declares no RULES and no OPTIMISERS; CONTRIBUTING.md shows how"
+            f"TACIT_RULES: {path} declares none of {', '.join(_TABLES)}; CONTRIBUTING.md shows how"
         )
     return module
 
 
 def settle(kind: Kind[Any], table: Table) -> Table:
     """Returns the table with every setting of its part written out, and the hash of custom code."""
-    parts = known(kind)
+    return _settled(kind, known(kind), table)
+
+
+def check_built_in(kind: Kind[Any], table: Any) -> None:
+    """Refuses a setting that a built-in part does not have; a custom part is not looked up: it may be missing."""
+    parts = {name: Part(kind.key, name, factory) for name, factory in kind.built_in().items()}
+    if getattr(table, kind.key.partition(".")[2]) in parts:
+        _settled(kind, parts, table)
+
+
+def _settled(kind: Kind[Any], parts: Mapping[str, Part], table: Table) -> Table:
     part = _chosen(kind, parts, table)
     declared = declared_settings(part, table)
     room = kind.key.partition(".")[0]
@@ -201,13 +228,15 @@ def make(kind: Kind[Made], table: Any) -> Made:
     typed = {p.name: getattr(table, p.name) for p in _parameters(part, table) if p.default is p.empty}
     try:
         result = part.factory(**typed, **table.settings)
-    except TacitError:
+    except (TacitError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        raise TacitError(f"{part}: {type(error).__name__}: {error}") from error
+    except BaseException as error:  # also SystemExit
+        raise TacitError(f"{part}: {described(error)}") from error
     if not isinstance(result, kind.returns):
-        raise TacitError(f"{part}: returns {type(result).__name__}, expected {kind.returns.__name__}")
-    return result
+        expected = kind.returns if isinstance(kind.returns, tuple) else (kind.returns,)
+        names = " or ".join(each.__name__ for each in expected)
+        raise TacitError(f"{part}: returns {type(result).__name__}, expected {names}")
+    return typing.cast(Made, result)
 
 
 def _chosen(kind: Kind[Any], parts: Mapping[str, Part], table: Any) -> Part:
@@ -263,7 +292,7 @@ def _parameters(part: Part, table: Any) -> list[inspect.Parameter]:
     try:
         signature = inspect.signature(part.factory, eval_str=True)
     except Exception as error:  # no signature, or an annotation that cannot be read
-        raise TacitError(f"{part}: its parameters cannot be read: {type(error).__name__}: {error}") from None
+        raise TacitError(f"{part}: its parameters cannot be read: {described(error)}") from None
     named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     for p in named:
         if p.kind is p.POSITIONAL_ONLY or (p.default is p.empty and p.name not in keys):

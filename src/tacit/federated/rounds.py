@@ -4,7 +4,7 @@
 
 `local` is the client's side (a step, and the message), `aggregation/` defines the message and how the server combines
 the sum, and this module is the server's side. FedAtt, for example, is `local` → `aggregation/attentive` → this module.
-`cohort_sums` and `executors` train a whole cohort in one program.
+`cohort_sums` and `executors` train a whole cohort in one program; `private_rounds` is this module for private training.
 
 A trainer is a pair of functions, `init` and `round`. `round(state, t)` depends on the state and t only, so a run can
 stop after any round and resume.
@@ -12,7 +12,7 @@ stop after any round and resume.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -21,64 +21,89 @@ import numpy as np
 import optax
 from jax import Array
 
-from tacit.base.errors import Diverged
-from tacit.federated import plugin_checks, trees
-from tacit.federated.aggregation import Aggregation, AggregationConfig, ClientMessage, aggregation
-from tacit.federated.cohort_sums import cohort_sums
+from tacit.base.errors import TacitError
+from tacit.federated import trees
+from tacit.federated.aggregation import Aggregation, CohortRule, chosen_rule, total
+from tacit.federated.algorithm import (
+    Algorithm,
+    ServerState,
+    Trainer,
+    apply,
+    remedy,
+    require_finite,
+    round_key,
+    rule_and_optimiser,
+)
+from tacit.federated.client_optimisers import carried_kinds, first_moments
+from tacit.federated.cohort_sums import (
+    CohortStacks,
+    CohortSums,
+    check_stack,
+    cohort_stacks,
+    cohort_sums,
+)
+from tacit.federated.compression import check, check_message, compression
+from tacit.federated.compression.feedback import (
+    check_alone,
+    fed_back,
+    no_residuals,
+    without_residuals,
+)
 from tacit.federated.executors import Executor
-from tacit.federated.local import ClientConfig, Cohort, Report
+from tacit.federated.local import Broadcast, Cohort, Reply, Report, Sending, carried_mean
+from tacit.federated.message_sizes import bytes_of_a_client, nobody
 from tacit.federated.objective import Loss
-from tacit.federated.sampling import SamplingConfig
+from tacit.federated.private_rounds import privacy_of, private_trainer
 from tacit.federated.schedules import rate
-from tacit.federated.server import ServerConfig, server_optimiser
+from tacit.federated.secured import secured
 from tacit.models.base import Params
-
-
-class Trainer(NamedTuple):
-    """Anything that learns in rounds."""
-
-    init: Callable[[Array], Any]  # key → state; state.params is the model
-    round: Callable[[Any, int], tuple[Any, dict[str, float]]]  # (state, t = 0, 1, …) → state, facts
-
-
-class Algorithm(NamedTuple):
-    """The three choices that make an algorithm, and who takes part."""
-
-    client: ClientConfig
-    aggregation: AggregationConfig
-    server: ServerConfig
-    sampling: SamplingConfig
-
-
-class ServerState(NamedTuple):
-    """What the server keeps between rounds."""
-
-    params: Params
-    optimiser: Any
-
-
-def apply(
-    optimiser: optax.GradientTransformation, state: ServerState, pseudo_gradient: Params, factor: Array
-) -> ServerState:
-    """Takes one server step along −g; `factor` is the schedule's factor on the rate."""
-    step, kept = optimiser.update(pseudo_gradient, state.optimiser, state.params)
-    params = jax.tree.map(lambda w, s: w + factor * s, state.params, step)
-    return ServerState(params, kept)
 
 
 def server_step(
     rule: Aggregation, optimiser: optax.GradientTransformation
 ) -> Callable[..., tuple[ServerState, Array]]:
-    """Returns the compiled end of a round: from the sum of messages to the next model, and whether it is finite."""
+    """Returns the compiled end of a round: from the sum of replies to the next model, and whether it is finite."""
 
-    def step(
-        state: ServerState, message: ClientMessage, report: Report, factor: Array
-    ) -> tuple[ServerState, Array]:
-        moved = apply(optimiser, state, rule.combine(state.params, message), factor)
-        moved = trees.where(report.clients > 0, moved, state)  # without a report nothing changes
-        return moved, trees.finite(moved.params)
+    def step(state: ServerState, reply: Reply, factor: Array) -> tuple[ServerState, Array]:
+        moved = apply(optimiser, state, rule.combine(state.params, reply.message), factor)
+        moved = moved._replace(carried=carried_mean(reply.carried))
+        moved = trees.where(reply.report.clients > 0, moved, state)  # without a report nothing changes
+        return moved, trees.finite((moved.params, moved.carried))
 
     return jax.jit(step)
+
+
+def added_up(stacks: CohortStacks) -> CohortSums:
+    """Returns cohorts whose messages are still stacked, while carried moments and reports are sums."""
+
+    def program(sent: Broadcast, laid: Any, lr: Array, key: Array) -> Reply:
+        _, stacked, refused = stacks.program(sent, laid, lr, key)
+        report = total(stacked.report)._replace(refused=np.int32(len(refused)))
+        return Reply(stacked.message, total(stacked.carried), report)
+
+    return CohortSums(program, *stacks[1:])
+
+
+def cohort_step(
+    rule: CohortRule, optimiser: optax.GradientTransformation
+) -> Callable[..., tuple[ServerState, Array]]:
+    """Returns the end of a round for a rule that is no sum; with fewer clients than it needs, the model stays."""
+    step = server_step(rule.stacked(), optimiser)
+
+    def unless_few(state: ServerState, reply: Reply, factor: Array) -> tuple[ServerState, Array]:
+        enough = int(reply.report.clients) >= rule.least
+        return step(state, reply, factor) if enough else (state, jnp.bool_(True))
+
+    return unless_few
+
+
+class Exchange(NamedTuple):
+    """How the messages of a cohort reach the server: by one program here, or from devices over a network."""
+
+    sums: Callable[[Sending], CohortSums]
+    stacks: Callable[[Sending], CohortStacks]  # every client's message, for rules that are no sums
+    masked: Callable[[Sending, Reply], CohortSums]  # under masks; also takes the sum over nobody
+    residuals: bool = True  # whether error feedback is done here; over a network clients do it
 
 
 def federation(
@@ -90,17 +115,71 @@ def federation(
     rounds: int,
     executor: Executor = "auto",
     lanes_mb: int = 0,
+    population: int = 0,
 ) -> Trainer:
-    """Returns federated training as a trainer; `cohort_of(t)` gives the clients of round t with their batches."""
+    """Returns federated training as a trainer; `cohort_of(t)` gives the clients of round t with their batches.
+
+    A private federation needs to know its `population`.
+    """
     shapes = jax.eval_shape(init, jax.random.key(0))
-    rule, optimiser = _rule_and_optimiser(algorithm, shapes)
-    client, server, noise = algorithm.client, algorithm.server, algorithm.aggregation.noise
-    sums = cohort_sums(loss, client, rule, cohort_of, shapes, noise, executor, lanes_mb)
-    finish = server_step(rule, optimiser)
+    options = (cohort_of, shapes, executor, lanes_mb)
+
+    def stacks(sending: Sending) -> CohortStacks:
+        return cohort_stacks(loss, algorithm.client, sending, *options)
+
+    here = Exchange(
+        lambda sending: cohort_sums(loss, algorithm.client, sending, *options),
+        stacks,
+        lambda sending, silence: secured(stacks(sending), sending, silence),
+    )
+    return rounds_of(init, algorithm, here, seed, rounds, population)
+
+
+def rounds_of(
+    init: Callable[[Array], Params],
+    algorithm: Algorithm,
+    exchange: Exchange,
+    seed: int,
+    rounds: int,
+    population: int = 0,
+) -> Trainer:
+    """Returns the server's side of federated training, wherever its clients are."""
+    shapes = jax.eval_shape(init, jax.random.key(0))
+    rule, optimiser = rule_and_optimiser(algorithm, shapes)
+    client, server, config = algorithm.client, algorithm.server, algorithm.aggregation
+    private = privacy_of(algorithm, rule, shapes, population, rounds)
+    form = compression(algorithm.compression, carried_kinds(client, shapes), private is not None)
+    check(algorithm.compression, config, algorithm.privacy)
+    feedback = algorithm.compression.form == "top-k" and exchange.residuals
+    if isinstance(rule, CohortRule):
+        check_message(algorithm.compression, config.rule, rule, ())
+        sending = Sending(rule.stacked(), config.noise, max_norm=config.max_norm)
+        sums = without_residuals(added_up(exchange.stacks(sending)))
+        finish = cohort_step(rule, optimiser)
+    else:
+        sending = Sending(rule, config.noise, private, config.max_norm)
+        silence = nobody(client, sending, shapes)
+        check_message(algorithm.compression, config.rule, rule, silence.message)
+        if feedback:
+            check_alone()
+        stacks = exchange.stacks(sending) if feedback else None
+        sending = sending._replace(compression=form)
+        if private:
+            secure = private.config.secure
+            hidden = exchange.masked(sending, silence) if secure else exchange.sums(sending)
+            return private_trainer(
+                init, algorithm, private, rule, optimiser, silence, hidden, seed, rounds, population
+            )
+        sums = fed_back(stacks, form) if stacks and form else without_residuals(exchange.sums(sending))
+        finish = server_step(rule, optimiser)
+
+    of_one = bytes_of_a_client(algorithm, shapes)
 
     def start(key: Array) -> ServerState:
         params = init(key)
-        return ServerState(params, jax.tree.map(jnp.asarray, optimiser.init(params)))
+        kept = jax.tree.map(jnp.asarray, optimiser.init(params))
+        begun = ServerState(params, kept, first_moments(client, params))
+        return begun._replace(residuals=no_residuals(silence.message, population)) if feedback else begun
 
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
         lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
@@ -108,61 +187,62 @@ def federation(
         ready = sums.ready(t)
         asked = len(ready.cohort.ids)
         if not ready.reports:
-            return state, _facts(None, asked, lr)
-        state = sums.place(state)
-        message, report = sums.program(state.params, ready.laid, np.float32(lr), round_key(seed, t))
+            return state, facts_of(None, asked, lr)
+        residuals = state.residuals
+        state = sums.place(state._replace(residuals=()))
+        sent = Broadcast(state.params, state.carried)
+        reply, residuals = sums.program(sent, ready.laid, np.float32(lr), round_key(seed, t), residuals)
+        honest = ready.certain and is_honest(ready.cohort)
         del ready  # frees the devices' memory after training
-        state, finite = finish(state, message, report, np.float32(factor))
+        state, finite = finish(state, reply, np.float32(factor))
         if t + 1 < rounds:
             sums.prefetch(t + 1)
-        facts = _facts(report, asked, lr)
-        require_finite(t, bool(finite) and np.isfinite(facts["loss"]), _remedy(algorithm))
-        return state, facts
+        facts = facts_of(reply.report, asked, lr)
+        facts |= travelled(facts, asked, of_one)
+        good = bool(finite) and np.isfinite(facts["loss"])
+        # if all were refused: that is expected of attackers and of a network, and of nobody else
+        require_finite(t, good if facts["clients"] else not honest, remedy(algorithm))
+        return state._replace(residuals=residuals), facts
 
     return Trainer(start, round_)
 
 
-def _rule_and_optimiser(
-    algorithm: Algorithm, params: Params
-) -> tuple[Aggregation, optax.GradientTransformation]:
-    """Returns the rule and the server optimiser of an algorithm, both checked on the shapes of the model."""
-    rule = aggregation(algorithm.aggregation, algorithm.sampling.scheme)
-    optimiser = server_optimiser(algorithm.server)
-    plugin_checks.check_rule(algorithm.aggregation.rule, rule, params)
-    plugin_checks.check_optimiser(algorithm.server.optimiser, optimiser, params)
-    return rule, optimiser
+def check_cohort(algorithm: Algorithm, clients: int, params: Params) -> None:
+    """Refuses a cohort that a rule which is no sum cannot take: too few clients, or more than fit the memory."""
+    rule = chosen_rule(algorithm.aggregation, algorithm.sampling.scheme)
+    if not isinstance(rule, CohortRule):
+        return
+    check_stack(clients, params)
+    if clients < rule.least:
+        raise TacitError(
+            f"aggregation.rule = '{algorithm.aggregation.rule}' needs at least {rule.least} clients a round with its "
+            f"settings, and there are {clients}; raise sampling.clients or lower aggregation.attackers"
+        )
 
 
-def round_key(seed: int, t: int) -> Array:
-    """Returns the random key of round t."""
-    return jax.random.fold_in(jax.random.key(seed), t)
+def is_honest(cohort: Cohort) -> bool:
+    """Returns whether a client of the cohort reports a finite update, if its training does not diverge."""
+    factor = 1.0 if cohort.factor is None else np.asarray(cohort.factor)
+    return bool(np.any(np.asarray(cohort.present) & np.isfinite(factor)))
 
 
-def _facts(report: Report | None, asked: int, lr: float) -> dict[str, float]:
+def travelled(facts: Mapping[str, float], asked: int, of_one: Mapping[str, int]) -> dict[str, float]:
+    """Returns the bytes of a round: all who were asked get the model, and who is refused has sent an update, too."""
+    answered = facts["clients"] + facts.get("refused", 0) + facts.get("stale", 0)
+    return {"bytes_up": answered * of_one["up"], "bytes_down": asked * of_one["down"]}
+
+
+def facts_of(report: Report | None, asked: int, lr: float) -> dict[str, float]:
     """Returns the round's line of metrics; without a report, no sampled client reported."""
     clients, steps = (int(report.clients), int(report.steps)) if report else (0, 0)
+    refused = int(report.refused) if report else 0
     return {
-        "loss": float(report.loss) / max(1, steps) if report else float("nan"),
+        "loss": float(report.loss) / max(1, steps) if report and clients else float("nan"),
         "clients": clients,
-        "dropped": asked - clients,
+        "dropped": asked - clients - refused,
+        **({"refused": refused} if refused else {}),  # incoming.py says why
         "steps": steps,
         "words": int(report.words) if report else 0,
         "update_norm": float(report.norm) / max(1, clients) if report else 0.0,
         "lr": lr,
     }
-
-
-def _remedy(algorithm: Algorithm) -> str:
-    noise = algorithm.aggregation.noise
-    return (
-        f"lower client.lr ({algorithm.client.lr:g}) or server.lr ({algorithm.server.lr:g})"
-        + (f" or aggregation.noise ({noise:g})" if noise else "")
-        + ", or set client.clip=1"
-    )
-
-
-def require_finite(t: int, finite: bool, remedy: str) -> None:
-    """Raises `Diverged`, with a remedy, if the result of round t is not finite."""
-    if not finite:
-        kept = "; the last good checkpoint is kept" if t else ""
-        raise Diverged(f"round {t + 1}: training gave numbers that are not finite; {remedy}{kept}")

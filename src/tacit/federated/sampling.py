@@ -1,13 +1,24 @@
 """Samples the clients of a round, and sets their weights (paper 5, Table 4).
 
     uniform         K of N without replacement      weight n_k
+    poisson         each with probability K/N       weight n_k
     original        the same                        weight p_k = n_k / n, absent clients keep w_t
     I               K draws with replacement by p   weight 1 for each draw
     II              K of N without replacement      weight p_k N/K
     transformed-II  the same                        weight 1, local objective N p_k F_k
 
+n_k counts sentences. With `sampling.weight = "words"` a client of scheme uniform weighs as many as its batches have
+words to predict. A loss is a mean over words: only so is the mean of full-batch gradients (FedSGD) the gradient of the
+pooled text.
+
 K = max(C·N, 1), so C = 0 means one client. A client that drops out is sampled and does not report; the weights of
 scheme II count only those that report. The rule `mean` can ignore the weight (`aggregation.uniform`).
+
+Poisson sampling is what privacy amplification needs: every client by its own draw, so a cohort's size varies and may be
+0. With a separation b the population is dealt into b groups, once, at random; round t samples from group t mod b, so
+nobody takes part twice in b rounds (privacy.mechanism = 'matrix').
+
+Not everybody can be asked at all times: a `Pool` (`availability`) holds those who can, and who drops out.
 """
 
 from __future__ import annotations
@@ -20,9 +31,12 @@ import numpy as np
 from tacit.base.errors import TacitError
 from tacit.base.randomness import generator, stream, uniform
 from tacit.base.settings import number
+from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.local import Cohort
 
-_CHOOSE, _DROP = stream("choose clients"), stream("drop out")
+SCALE_FREE = ("adam", "adagrad", "yogi", "lion")  # client optimisers that undo a factor on the gradient
+_CHOOSE, _DROP, _DEAL = stream("choose clients"), stream("drop out"), stream("deal into groups")
 
 
 @dataclass(frozen=True)
@@ -31,7 +45,8 @@ class SamplingConfig:
 
     clients: int = number(0, 0)  # clients a round; 0: use `fraction`
     fraction: float = number(0.1, 0, 1)  # C of the papers; 0 means one client
-    scheme: Literal["uniform", "original", "I", "II", "transformed-II"] = "uniform"
+    scheme: Literal["uniform", "poisson", "original", "I", "II", "transformed-II"] = "uniform"
+    weight: Literal["sentences", "words"] = "sentences"  # what a client's weight counts
     dropout: float = number(0.0, 0, 0.99)  # share of sampled clients that never report
 
 
@@ -42,6 +57,15 @@ class Chosen(NamedTuple):
     weight: np.ndarray  # [clients] float32
     scale: np.ndarray  # [clients] float32, factor on the client's objective
     present: np.ndarray  # [clients] bool, False: dropped out
+
+
+class Pool(NamedTuple):
+    """Whom a round can ask."""
+
+    ids: np.ndarray  # [available] int64, sorted
+    dropout: (
+        np.ndarray
+    )  # [population] float64, each client's chance to drop out, in place of `sampling.dropout`
 
 
 def cohort_size(config: SamplingConfig, population: int) -> int:
@@ -58,20 +82,76 @@ def cohort_size(config: SamplingConfig, population: int) -> int:
     return config.clients or max(1, round(config.fraction * population))
 
 
-def choose(config: SamplingConfig, sizes: np.ndarray, seed: int, round_: int) -> Chosen:
-    """Returns the clients of round `round_`, from the number of examples each holds ([population])."""
+def check_scheme(config: SamplingConfig, client: ClientConfig, rule: AggregationConfig) -> None:
+    """Refuses a scheme or a weight that the rest of an algorithm would silently undo."""
+    if config.scheme == "transformed-II" and client.optimiser in SCALE_FREE:
+        raise TacitError(
+            f"sampling.scheme = 'transformed-II' scales a client's objective, and client.optimiser = "
+            f"'{client.optimiser}' makes the same steps at any scale; use client.optimiser = 'sgd', or the scheme 'II'"
+        )
+    if config.weight == "words" and config.scheme not in ("uniform", "poisson"):
+        raise TacitError(
+            f"sampling.weight = 'words' needs sampling.scheme = 'uniform' or 'poisson', not '{config.scheme}', which "
+            "weighs by shares of sentences; remove one"
+        )
+    if config.weight == "words" and rule.settings.get("uniform"):
+        raise TacitError(
+            "aggregation.uniform = true and sampling.weight = 'words' both set a client's weight; remove one"
+        )
+
+
+def check_separation(config: SamplingConfig, population: int, separation: int) -> None:
+    """Refuses a separation for which the population is too small."""
+    count = cohort_size(config, population)
+    if separation and count * separation > population:
+        raise TacitError(
+            f"privacy.separation = {separation} with {count} clients a round needs a population of "
+            f"{count * separation}, and there are {population} clients; lower sampling.clients or privacy.separation"
+        )
+
+
+def group(population: int, separation: int, seed: int, round_: int) -> np.ndarray:
+    """Returns the clients that may take part in round `round_`: one of `separation` fixed random groups."""
+    dealt = np.argsort(uniform(seed, _DEAL, np.arange(population)), kind="stable")
+    return dealt[round_ % separation :: separation]
+
+
+def choose(
+    config: SamplingConfig,
+    sizes: np.ndarray,
+    seed: int,
+    round_: int,
+    separation: int = 0,
+    pool: Pool | None = None,
+) -> Chosen:
+    """Returns the clients of round `round_`, from the number of examples each holds ([population]).
+
+    A pool, which goes with the scheme `uniform` only, limits whom the round can ask.
+    """
     population, count = len(sizes), cohort_size(config, len(sizes))
     draw = generator(seed, _CHOOSE, round_)
-    if config.scheme == "I":
+    if pool is not None:
+        ids = np.sort(draw.choice(pool.ids, min(count, len(pool.ids)), replace=False))
+        times = np.ones(len(ids), np.int64)
+    elif separation:
+        check_separation(config, population, separation)
+        ids = np.sort(draw.choice(group(population, separation, seed, round_), count, replace=False))
+        times = np.ones(count, np.int64)
+    elif config.scheme == "poisson":
+        drawn = uniform(seed, _CHOOSE, round_, np.arange(population))
+        ids = np.flatnonzero(drawn < count / population)
+        times = np.ones(len(ids), np.int64)
+    elif config.scheme == "I":
         drawn = draw.choice(population, count, p=sizes / sizes.sum())
         ids, times = np.unique(drawn, return_counts=True)
     else:
         ids = np.sort(draw.choice(population, count, replace=False))
         times = np.ones(count, np.int64)
-    present = uniform(seed, _DROP, round_, ids) >= config.dropout
+    present = uniform(seed, _DROP, round_, ids) >= (config.dropout if pool is None else pool.dropout[ids])
     share = sizes[ids] / sizes.sum()  # p_k
     weight = {
         "uniform": sizes[ids],
+        "poisson": sizes[ids],
         "original": share,
         "I": times,
         "II": share * population / max(1, present.sum()),  # K counts those that report

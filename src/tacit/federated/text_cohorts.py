@@ -7,16 +7,23 @@ without one, a batch has `client.batch` sentences and as many rows as they need.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import jax
 import numpy as np
 from jax import Array
 
+from tacit.base.errors import TacitError
+from tacit.federated.algorithm import Algorithm, Trainer
+from tacit.federated.availability import Choice, check, choices, devices
 from tacit.federated.batching import Grid, Work, balanced_work, grid, order_of_work
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.executors import Executor
-from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.local import Cohort
 from tacit.federated.objective import Loss
-from tacit.federated.rounds import Algorithm, Trainer, federation
-from tacit.federated.sampling import choose, chosen_cohort, cohort_size
+from tacit.federated.private_setup import secret_sampling
+from tacit.federated.rounds import check_cohort, federation
+from tacit.federated.sampling import Chosen, choose, chosen_cohort, cohort_size
 from tacit.models.base import Params
 from tacit.text.packed import ClientText, Packed, Rows, batch_rows, bucket
 
@@ -32,29 +39,88 @@ def text_federation(
     rounds: int,
     executor: Executor = "auto",
     lanes_mb: int = 0,
+    attack: Callable[[Cohort], Cohort] = lambda cohort: cohort,
 ) -> Trainer:
-    """Returns federated training of a language model on clients' text."""
-    cohort_size(algorithm.sampling, len(clients))  # refuses a cohort larger than the population at once
+    """Returns federated training of a language model on clients' text; `attack` is of `attacks`."""
+    size = cohort_size(
+        algorithm.sampling, len(clients)
+    )  # refuses a cohort larger than the population at once
+    check_cohort(algorithm, size, jax.eval_shape(init, jax.random.key(0)))
     shape = text_grid(clients, algorithm.client)
+    choice = choosing(clients, algorithm, secret_sampling(algorithm.privacy, algorithm.sampling, seed))
 
     def cohort_of(t: int) -> Cohort:
-        return text_cohort(clients, algorithm, seed, t, shape)
+        return attack(text_cohort(clients, algorithm, seed, t, shape, choice))
 
-    return federation(init, loss, algorithm, cohort_of, seed, rounds, executor, lanes_mb)
+    trainer = federation(
+        init, loss, algorithm, cohort_of, seed, rounds, executor, lanes_mb, population=len(clients)
+    )
+    return _with_figures(trainer, choice) if algorithm.availability.model != "always" else trainer
+
+
+def _with_figures(trainer: Trainer, choice: Callable[[int], Choice]) -> Trainer:
+    """Returns a trainer whose rounds also tell how many clients were available and asked, unless they are private."""
+
+    def round_(state: Any, t: int) -> tuple[Any, dict[str, Any]]:
+        state, facts = trainer.round(state, t)
+        if "clients" in facts:
+            made = choice(t)
+            facts |= {"available": made.available, "asked": len(made.chosen.ids)}
+        return state, facts
+
+    return Trainer(trainer.init, round_)
+
+
+def choosing(clients: ClientText, algorithm: Algorithm, seed: int) -> Callable[[int], Choice]:
+    """Returns the function that chooses the clients of round t = 0, 1, …"""
+    sampling, config, separation = algorithm.sampling, algorithm.availability, algorithm.privacy.separation
+    most = algorithm.client.max_examples
+    # n_k: sentences that a client trains on
+    sizes = np.minimum(clients.sizes, most) if most else clients.sizes
+    check(config, sampling, separation)
+    if config.model == "always":
+        return lambda t: Choice(choose(sampling, sizes, seed, t, separation), len(sizes))
+    return choices(
+        config, sampling, sizes, devices(config, sampling, _ranked_by(clients, config.by), seed), seed
+    )
+
+
+def _ranked_by(clients: ClientText, by: str) -> np.ndarray:
+    """Returns what clients are ranked by, [clients]."""
+    if by != "length":
+        return clients.sizes
+    if not isinstance(clients, Packed):
+        raise TacitError(
+            "availability.by = 'length' needs all text in one place; lower typists.users, or use 'examples'"
+        )
+    cells = np.add.reduceat(np.append(clients.lengths, 0), clients.owners[:-1]) * (clients.sizes > 0)
+    return np.asarray(cells / np.maximum(1, clients.sizes))
 
 
 def text_cohort(
-    clients: ClientText, algorithm: Algorithm, seed: int, t: int, shape: Grid | None = None
+    clients: ClientText,
+    algorithm: Algorithm,
+    seed: int,
+    t: int,
+    shape: Grid | None = None,
+    choice: Callable[[int], Choice] | None = None,
 ) -> Cohort:
-    """Returns the clients of round t with their batches, on the host."""
-    most = algorithm.client.max_examples
-    held = (
-        np.minimum(clients.sizes, most) if most else clients.sizes
-    )  # n_k: sentences that a client trains on
-    chosen = choose(algorithm.sampling, held, seed, t)
+    """Returns the clients of round t with their batches, on the host; `choice` is of `choosing`."""
+    chosen = (choice or choosing(clients, algorithm, seed))(t).chosen
+    return cohort_with_batches(clients, algorithm, chosen, seed, t, shape)
+
+
+def cohort_with_batches(
+    clients: ClientText, algorithm: Algorithm, chosen: Chosen, seed: int, t: int, shape: Grid | None
+) -> Cohort:
+    """Returns chosen clients with their batches of round t."""
     text = clients.gather(chosen.ids)
     sentences, steps = sentence_work(text, chosen.ids, algorithm.client, seed, t, shape)
-    return chosen_cohort(chosen, sentence_rows(text, sentences, shape), steps)
+    rows = sentence_rows(text, sentences, shape)
+    if algorithm.sampling.weight == "words":  # with the ends of sentences, which are predicted, too
+        words = (rows.targets >= 0).sum(axis=(1, 2, 3)) / algorithm.client.epochs
+        chosen = chosen._replace(weight=words.astype(np.float32))
+    return chosen_cohort(chosen, rows, steps)
 
 
 def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:

@@ -6,19 +6,29 @@ A layer is one tensor of the model. For each layer a client sends its update tim
 public bound on s. Without a bound c is the client's own s, which it sends along. One sum divided by the other is the
 softmax-weighted mean, exactly. The papers write a p-norm; the authors' program takes the spectral norm of matrices.
 Both are here.
+
+The private form clips each layer to S_l = min(S, 8), or to `bound`, and takes c = S_l as its public bound. Then
+u = e^{s−c} lies in [e^{−S_l}, 1], and a client sends two parts: all uΔ, of norm ≤ S, and the u of L layers, of norm
+≤ √L. Both get noise. A layer whose noised Σu is too small to divide by has the pseudo-gradient 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from tacit.base.errors import TacitError
 from tacit.base.settings import Range
-from tacit.federated.aggregation.sums import Aggregation, ClientMessage, Peaked
+from tacit.federated.aggregation.sums import Aggregation, ClientMessage, Peaked, Terms
 from tacit.models.base import Params
+from tacit.privacy.bounds import Bounds, clip_factor
+
+_LARGEST = 8.0  # S_l: e^{s−S_l} of a layer that hardly moved must not vanish beside the noise
+_SHARES = {"updates": 0.9, "shares": 0.1}  # of the protection; a sum of u is large and needs little
 
 
 def frobenius(layer: Array) -> Array:
@@ -63,7 +73,51 @@ def attentive(
         means = [-delta / jnp.maximum(share, 1e-30) for delta, share in parts]
         return jax.tree.unflatten(jax.tree.structure(params), means)
 
-    return Aggregation(message, combine)
+    def private(terms: Terms) -> Aggregation:
+        if bound > _LARGEST:
+            raise TacitError(
+                f"aggregation.bound = {bound:g} is the clip of a layer in a private run and must be at most "
+                f"{_LARGEST:g}; lower it or remove it"
+            )
+        return _private(score, jnp.minimum(terms.clip, bound or _LARGEST), terms)
+
+    return Aggregation(message, combine, private=private)
+
+
+def _private(score: Callable[[Array], Array], layer_clip: Array, terms: Terms) -> Aggregation:
+    """Returns the rule with every layer clipped to `layer_clip`."""
+
+    def message(params: Params, update: Params, weight: Array) -> ClientMessage:
+        del params, weight
+        deltas = [clip_factor(frobenius(x), layer_clip) * x for x in jax.tree.leaves(update)]
+        u = [jnp.exp(jnp.minimum(score(delta) - layer_clip, 0)) for delta in deltas]
+        return {
+            "updates": [share * delta for share, delta in zip(u, deltas, strict=True)],
+            "shares": jnp.stack(u),
+        }
+
+    def bounds(params: Params, clip: Array) -> Bounds:
+        root = len(jax.tree.leaves(params)) ** 0.5
+        norms = {"updates": jnp.minimum(clip, root * layer_clip), "shares": root}
+        return Bounds(norms, _SHARES, {"updates": False, "shares": True})
+
+    def combine(params: Params, message: ClientMessage) -> Params:
+        leaves, structure = jax.tree.flatten(params)
+        deviation = terms.noise * (len(leaves) / _SHARES["shares"]) ** 0.5  # of the noise on a Σu
+        if terms.clients < 2 * deviation:
+            raise TacitError(
+                f"aggregation.rule = 'attentive' divides by a sum of at most {terms.clients:g}, and the noise on it is "
+                f"{deviation:.3g}: no step would ever be made; raise sampling.clients or lower privacy.noise"
+            )
+        # every client sends at least e^{−S_l}: half of what all send, and twice the noise
+        least = jnp.maximum(terms.clients * jnp.exp(-layer_clip) / 2, 2 * deviation)
+        means = [
+            jnp.where(total < least, 0, -summed / jnp.maximum(total, least))
+            for summed, total in zip(message["updates"], message["shares"], strict=True)
+        ]
+        return jax.tree.unflatten(structure, means)
+
+    return Aggregation(message, combine, bounds=bounds)
 
 
 RULES = {"attentive": attentive}

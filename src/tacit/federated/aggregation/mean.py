@@ -5,6 +5,9 @@ A client sends (a Δ, a). A scheme defines a and how the server uses the two sum
     uniform, I, transformed II   Σ aΔ / Σ a              a = n_k (FedAvg), or 1 (`aggregation.uniform`)
     original                     Σ aΔ                     a = p_k = n_k / n: absent clients keep w_t
     II                           Σ a w_k − w_t            a = p_k N/K: the weights need not add up to one
+
+The private mean sends only a Δ, with a ≤ 1 and so a norm of at most the clip S, and is divided by the expected number
+of clients: a denominator that depended on who reports would say something about them.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from tacit.federated import trees
-from tacit.federated.aggregation.sums import Aggregation, ClientMessage
+from tacit.federated.aggregation.sums import Aggregation, ClientMessage, Terms
 from tacit.models.base import Params
+from tacit.privacy.bounds import Bounds
 
 
 def _weighted(params: Params, update: Params, weight: Array) -> ClientMessage:
@@ -33,7 +37,14 @@ def mean(uniform: bool = False) -> Aggregation:
         update, weight = message
         return trees.scale(-1 / jnp.maximum(weight, 1e-12), update)
 
-    return Aggregation(message, combine)
+    def private(terms: Terms) -> Aggregation:
+        return Aggregation(
+            lambda params, update, weight: message(params, update, weight)[0],
+            lambda params, total: trees.scale(-1 / terms.clients, total),
+            bounds=lambda params, clip: Bounds(clip),
+        )
+
+    return Aggregation(message, combine, private=private)
 
 
 def absent_keep() -> Aggregation:

@@ -14,8 +14,18 @@ import jax.numpy as jnp
 from jax import Array
 
 from tacit.models.base import Params
+from tacit.privacy.bounds import Bounds
 
 ClientMessage = Any  # a tree of arrays and `Peaked` parts; a sum of messages is one, too
+
+
+class Terms(NamedTuple):
+    """What a private form of a rule may use; all of it is public."""
+
+    clip: Any  # S: the update that the message is made of has at most this norm
+    noise: float  # noise multiplier of the rule's message
+    clients: float  # expected number of clients that report: the fixed denominator
+    floor: float = 0.5  # least distance that counts, as a share of S (attentive-loss)
 
 
 class Aggregation(NamedTuple):
@@ -36,10 +46,38 @@ class Aggregation(NamedTuple):
     message: Callable[..., ClientMessage]  # (w_t, update w_k − w_t, weight[, steps])
     combine: Callable[[Params, ClientMessage], Params]  # (w_t, sum of messages) → pseudo-gradient
     with_steps: bool = False  # whether `message` also takes the client's number of steps
+    # (w_t, clip S) → the largest norm of each part of a message whose update has at most norm S
+    bounds: Callable[[Params, Any], Bounds] | None = None
+    private: Callable[[Terms], Any] | None = None  # the rule with bounds, where the plain one has none
 
     def client_message(self, params: Params, update: Params, weight: Array, steps: Array) -> ClientMessage:
         """Returns the message of a client; `message` takes `steps` only if the rule asks for them."""
         return self.message(params, update, weight, *((steps,) if self.with_steps else ()))
+
+
+class CohortRule(NamedTuple):
+    """A rule that is no sum: it compares the clients' updates with one another, so it needs all of them at once.
+
+    Refused wherever only sums leave the clients (`aggregation.aggregation`).
+
+    Example:
+        def median():
+            def combine(params, updates, weights):
+                return jax.tree.map(lambda u: -jnp.median(u, axis=0), updates)
+
+            return CohortRule(combine)
+    """
+
+    combine: Callable[[Params, Params, Array], Params]
+    """(w_t, updates [clients, …], weights [clients]) → pseudo-gradient. Clients are in the order of their ids."""
+    least: int = 1  # clients; a round in which fewer are accepted is abandoned, and the model stays
+
+    def stacked(self) -> Aggregation:
+        """Returns the rule for messages that are stacked instead of added: a client sends (update, weight)."""
+        return Aggregation(
+            lambda params, update, weight: (update, weight),
+            lambda params, messages: self.combine(params, *messages),
+        )
 
 
 class Peaked(NamedTuple):
