@@ -187,7 +187,7 @@ def test_train_takes_a_configuration(corpus: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"client.lrr": 1.0}, "unknown key 'client.lrr' in the configuration; did you mean 'lr'?"),
+        ({"client.lrr": 1.0}, "client.lrr: client.optimiser = 'sgd' has no such setting; did you mean 'lr'?"),
         ({"clients.lr": 1.0}, "unknown table 'clients' in the configuration; did you mean 'client'?"),
         ({"client.lr": None}, "client.lr = None must be a number, a string, true or false"),
         ({"client.lr": float("inf")}, "client.lr"),

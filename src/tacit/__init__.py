@@ -12,9 +12,7 @@ program that only opens a model file does not load JAX.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` takes longer to import than this package
 if TYPE_CHECKING:
     from tacit.base.errors import TacitError
     from tacit.federated.aggregation.sums import Aggregation
@@ -52,9 +50,11 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    from importlib import import_module
+
     value = globals()[name] = getattr(import_module(_MODULES[name]), name)
     return value
 

@@ -67,16 +67,23 @@ def test_the_presets_are_what_their_papers_say() -> None:
 
 def test_a_rule_writes_out_its_settings_and_no_others() -> None:
     assert resolve("fedatt").aggregation.settings == {"distance": "spectral", "bound": 0.0}
-    assert resolve("fedadagrad").server.settings == {"tau": 1e-3}
+    assert resolve("fedadagrad").server.settings == {"tau": 1e-3, "form": "optax"}
     written = tomllib.loads(dump(resolve("fedavg", ["aggregation.uniform=true"])))
-    assert written["aggregation"] == {"rule": "mean", "noise": 0.0, "code": "", "uniform": True}
+    assert written["aggregation"] == {
+        "rule": "mean",
+        "noise": 0.0,
+        "max_norm": 0.0,
+        "code": "",
+        "uniform": True,
+    }
     server = {"optimiser": "sgd", "lr": 1.0, "schedule": "constant", "warmup": 0, "code": ""}
     assert written["server"] == {**server, "momentum": 0.0, "nesterov": False}
 
 
 def test_another_rule_takes_no_settings_of_the_presets_own() -> None:
     given = ["server.optimiser=adam", "server.beta2=0.9"]
-    assert resolve("gboard", given).server.settings == {"beta1": 0.9, "beta2": 0.9, "tau": 1e-3}
+    adam = {"beta1": 0.9, "beta2": 0.9, "tau": 1e-3, "form": "optax"}
+    assert resolve("gboard", given).server.settings == adam
     assert resolve("gboard", given[::-1]).server == resolve("gboard", given).server
     assert resolve("gboard", given).server.lr == resolve("gboard").server.lr
     assert resolve("fedatt", ["aggregation.rule=mean"]).aggregation.settings == {"uniform": False}
@@ -91,7 +98,8 @@ def test_the_demos_two_runs_read_the_same_text() -> None:
         central.typists,
         central.seed,
     )
-    assert dataclasses.replace(federated.model, dropout=0) == dataclasses.replace(central.model, dropout=0)
+    shapes = [dataclasses.replace(c.model, dropout=0, bias="zero") for c in (federated, central)]
+    assert shapes[0] == shapes[1]  # how they start and are trained may differ
 
 
 # Setting keys.
@@ -147,7 +155,7 @@ def test_keys_beside_an_architecture_win_in_any_order() -> None:
 # Getting it wrong: (assignments, what the line must say).
 
 WRONG = [
-    (["client.epoch=2"], "unknown key 'client.epoch'", "'epochs'"),
+    (["client.epoch=2"], "client.epoch: client.optimiser = 'sgd' has no such setting", "'epochs'"),
     (["clients.lr=2"], "unknown table 'clients'", "'client'"),
     (["zzz=2"], "unknown key 'zzz'", "training"),
     (["client.lr=fast"], "client.lr = 'fast' must be a number", ""),
@@ -164,7 +172,11 @@ WRONG = [
     (["server.nesterov=1"], "server.nesterov = 1 must be true or false", ""),
     (["seed=-1"], "seed = -1 must be between", ""),
     (["seed=2147483648"], "seed = 2147483648 must be between 0 and 2147483647", ""),
-    (["client.batch=1" + "0" * 18], "client.batch = 1000000000000000000 must be at most 2147483647", ""),
+    (
+        ["training.rounds=1" + "0" * 18],
+        "training.rounds = 1000000000000000000 must be at most 2147483647",
+        "",
+    ),
     (["training.rounds=1" + "0" * 5000], "training.rounds", "must be a whole number"),
     (["client.lr=1\nseed=2"], "client.lr = '1\\nseed=2' must be a number", ""),
     (["client.lr=" + "[" * 5000], "client.lr", "must be a number"),
@@ -208,7 +220,7 @@ WRONG = [
         "aggregation.distance = 'spectrum'",
         "'spectral'",
     ),
-    (["aggregation.rule=attentive", "aggregation.uniform=true"], "aggregation.uniform", "'mean' has"),
+    (["aggregation.rule=attentive", "aggregation.uniform=true"], "aggregation.uniform", "'mean' or"),
     (["aggregation.own.bound=3"], "'aggregation.own' is a table", "made by an older Tacit: train it again"),
     (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform = true", "'original'"),
     (
@@ -315,7 +327,7 @@ def test_a_file_without_suffix_is_read_too(tmp_path: Path) -> None:
 
 
 @given(
-    name=st.text(st.characters(exclude_categories=["Cs"])),
+    name=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")),
     lr=st.floats(0, 3e38),
     seed=st.integers(0, 2**31 - 1),
 )

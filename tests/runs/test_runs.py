@@ -28,7 +28,7 @@ from commands import (
 )
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.federated.rounds import ServerState
+from tacit.federated.algorithm import ServerState
 from tacit.runs import directory, training
 from tacit.runs.checkpoints import load_tree, save_tree
 from tacit.scoring.scores import Scores
@@ -69,7 +69,7 @@ def test_what_a_run_has_learned_is_read_without_the_rule_that_taught_it(
     theirs = shutil.copytree(trained.path, tmp_path / "run")
     config = (theirs / "config.toml").read_text("utf-8")
     (theirs / "config.toml").write_text(config.replace('rule = "mean"', 'rule = "theirs"'))
-    assert tacit.json("evaluate", theirs) == tacit.json("evaluate", trained.path)
+    assert tacit.json("evaluate", theirs, "--trust") == tacit.json("evaluate", trained.path)
     command = ["train", "fedavg", "--out", theirs, "--resume", *sets("aggregation.rule=theirs")]
     tacit(*command).refused("aggregation.rule = 'theirs' is not known")
 
@@ -156,7 +156,7 @@ def test_a_summary_counts_what_is_sent(trained: Trained) -> None:
     run = runs.load(trained.path)
     count = sum(np.asarray(leaf).size for leaf in jax.tree.leaves(run.params))
     assert summary["parameters"] == count
-    assert summary["bytes_per_client_and_round"] == {"down": 4 * count, "up": 4 * count}
+    assert summary["bytes_per_client_and_round"] == {"down": 4 * count, "up": 4 * count + 4}  # and the weight
     assert summary["vocabulary"] == len(run.vocabulary) == 20
     assert summary["clients"] == 10 and summary["test"]["people"] == 1
     assert summary["test"]["ci95"]["perplexity"] is None  # one person has no interval

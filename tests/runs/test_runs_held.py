@@ -12,7 +12,7 @@ import pytest
 from commands import TINY, Commands, Processes, sets, tree, write_corpus
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.base.files import held
+from tacit.base.locks import held
 from tacit.runs import directory
 from tacit.runs.config import resolve
 

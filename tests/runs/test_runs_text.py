@@ -11,6 +11,7 @@ import pytest
 from commands import Commands, Trained, sets, tree
 from tacit import runs
 from tacit.base.errors import TacitError
+from tacit.ngram.distillation import distill
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def moved(trained: Trained, tmp_path: Path) -> tuple[Path, Path]:
     shutil.copytree(trained.path, out)
     file = out / "config.toml"
     file.write_text(file.read_text().replace(str(trained.corpus), str(corpus)))
+    runs.trust(out)  # the configuration is another one now
     return corpus, out
 
 
@@ -57,12 +59,20 @@ def test_whatever_reads_it_refuses_and_changes_nothing(moved: tuple[Path, Path],
         ["evaluate", out, "--keyboard"],
         ["evaluate", out, "--corpus", corpus],
         ["personalize", out],
-        ["distill", out, "--supplement", "typists"],
     ):
         tacit(*command).refused(str(corpus), NOT_IT)
     with pytest.raises(TacitError, match=NOT_IT):
         runs.train(runs.read_config(out), out, resume=True)
     assert tree(out) == before
+
+
+def test_distill_refuses_it_before_it_draws(
+    moved: tuple[Path, Path], tacit: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, out = moved
+    change(corpus, "a message more")
+    monkeypatch.setattr(distill, "distilled_model", lambda *arguments: pytest.fail("sentences are drawn"))
+    tacit("distill", out, "--supplement", "typists").refused(str(corpus), NOT_IT)
 
 
 def test_the_same_text_elsewhere_and_other_texts_are_read(moved: tuple[Path, Path], tacit: Commands) -> None:

@@ -4,6 +4,7 @@
     vocabulary.txt     the words, one per line; of a piece model the pieces, with pieces.model (which splits words into
                        them) and words.txt (the vocabulary that a word model would have)
     metrics.jsonl      one line per round; the same bytes however often the run was interrupted
+    ledger.jsonl       of a private run: one line per release (tacit.privacy.ledger), on disk before the checkpoint
     timings.jsonl      how long each round took; a separate file, because times never repeat
     checkpoints/       last.safetensors (model, optimiser, round) and best.safetensors (model)
     summary.json       the best round on validation, and its figures on the test part and on seen people
@@ -16,7 +17,7 @@ draw is keyed by seed and round, so a run that was killed at any moment ends wit
 
 from tacit.runs.callbacks import Callback
 from tacit.runs.data import prepare
-from tacit.runs.directory import BEST, digest, read_config
+from tacit.runs.directory import BEST, digest, read_config, trust
 from tacit.runs.run import Run, load
 from tacit.runs.training import make_trainer, sample, train
 
@@ -31,4 +32,5 @@ __all__ = [
     "read_config",
     "sample",
     "train",
+    "trust",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from tacit.base.errors import TacitError
+from tacit.base.printable import html_text, printable
 from tacit.base.terminal import console, rounds_bar
 from tacit.runs.config import Config
 
@@ -44,7 +44,8 @@ def headline(config: Config, done: int, parameters: int) -> str:
     rounds = config.training.rounds
     resumed = f", resumed after round {done}" if done else ""
     return (
-        f"{config.name}: {config.training.mode} training, {parameters:,} parameters, {rounds} rounds{resumed}"
+        f"{printable(config.name)}: {config.training.mode} training, {parameters:,} parameters, {rounds} "
+        f"rounds{resumed}"
     )
 
 
@@ -60,7 +61,7 @@ def _terminal_bar() -> Callback:
 
     def begin(config: Config, done: int, parameters: int) -> None:
         console.print(headline(config, done, parameters), markup=False, soft_wrap=True)
-        progress.add_task("", name=config.name, total=config.training.rounds, completed=done)
+        progress.add_task("", name=printable(config.name), total=config.training.rounds, completed=done)
         progress.start()
 
     def after_round(record: dict[str, Any]) -> None:
@@ -94,7 +95,7 @@ def _notebook_bar() -> Callback:
 
     def show(done: int, words: str) -> None:
         progress = f"<progress value={done} max={rounds}></progress>"
-        content = HTML(f"{html.escape(title)}<br>{progress} {done}/{rounds} {html.escape(words)}")
+        content = HTML(f"{html_text(title)}<br>{progress} {done}/{rounds} {html_text(words)}")
         if shown:
             shown[0].update(content)
         else:

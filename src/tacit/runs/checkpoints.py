@@ -23,6 +23,7 @@ from safetensors.numpy import save as save_tensors
 
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
+from tacit.base.reading import parse, read_regular
 from tacit.models.base import tree_names
 
 _FORMAT = "tacit checkpoint 1"
@@ -50,14 +51,18 @@ def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:
 
 def facts_in(data: bytes) -> Any:
     """Reads the header of a checkpoint without checking it; raises one of `UNREADABLE` if there is none."""
-    header = json.loads(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
-    return json.loads((header.get("__metadata__") or {}).get("tacit", "{}"))
+    header = parse(data[8 : 8 + struct.unpack("<Q", data[:8])[0]])
+    return parse((header.get("__metadata__") or {}).get("tacit", "{}"))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
     """Reads a checkpoint into the shape of `like` (arrays or their shapes), and the facts of its header."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         raise TacitError(
             f"{path}: no such checkpoint; train the run first, or give a run directory"
@@ -72,7 +77,11 @@ def load_tree(path: Path, like: Any) -> tuple[Any, dict[str, str]]:
         raise TacitError(
             f"{path}: damaged or truncated checkpoint ({reason}); restore it or train again"
         ) from None
-    if not isinstance(facts, dict) or facts.get("format") != _FORMAT:
+    if (
+        not isinstance(facts, dict)
+        or facts.get("format") != _FORMAT
+        or not all(map(_is_text, facts.values()))
+    ):
         raise TacitError(
             f"{path}: not a checkpoint of this Tacit (its header should say '{_FORMAT}'); train the run again"
         )

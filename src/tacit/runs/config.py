@@ -15,19 +15,38 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+from tacit.base.consent import Named, named
 from tacit.base.errors import TacitError, nearest
 from tacit.base.settings import build, number
-from tacit.federated import aggregation, plugins, server
+from tacit.federated import (
+    aggregation,
+    arrivals,
+    attacks,
+    availability,
+    client_optimisers,
+    compression,
+    plugins,
+    private_setup,
+    server,
+)
 from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.arrivals import BufferConfig
+from tacit.federated.attacks import AttackConfig
+from tacit.federated.availability import AvailabilityConfig
 from tacit.federated.central import CentralConfig
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.compression import CompressionConfig
 from tacit.federated.executors import Executor
-from tacit.federated.local import ClientConfig
-from tacit.federated.sampling import SamplingConfig
+from tacit.federated.sampling import SamplingConfig, check_scheme
 from tacit.federated.server import ServerConfig
 from tacit.models import ModelConfig, architecture, check
+from tacit.privacy.config import PrivacyConfig
+from tacit.runs import conditions
+from tacit.runs.conditions import ConditionsConfig
 from tacit.runs.format import in_run, without_format
 from tacit.text.catalogue import user_path
-from tacit.text.prepare import PartitionConfig, TextConfig
+from tacit.text.prepare import CLIENTS, PartitionConfig, TextConfig
 from tacit.text.typists import TypistsConfig
 
 
@@ -60,8 +79,14 @@ class Config:
     aggregation: AggregationConfig = field(default_factory=AggregationConfig)
     server: ServerConfig = field(default_factory=ServerConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    buffer: BufferConfig = field(default_factory=BufferConfig)
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    compression: CompressionConfig = field(default_factory=CompressionConfig)
     central: CentralConfig = field(default_factory=CentralConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    attack: AttackConfig = field(default_factory=AttackConfig)
+    availability: AvailabilityConfig = field(default_factory=AvailabilityConfig)
+    conditions: ConditionsConfig = field(default_factory=ConditionsConfig)
 
 
 def presets() -> list[str]:
@@ -86,7 +111,8 @@ def read_tables(source: str) -> dict[str, Any]:
             text = path.read_text("utf-8")
         else:
             raise TacitError(f"no preset '{source}'{nearest(source, presets())}; or give a .toml file")
-        return without_format(tomllib.loads(text), path, required=in_run(path))
+        tables = without_format(tomllib.loads(text), path, required=in_run(path))
+        return as_named(tables, path, text.encode()) if in_run(path) else tables
     except FileNotFoundError:
         known = ", ".join(presets())
         raise TacitError(f"no configuration file at {path}; give a .toml file or a preset: {known}") from None
@@ -94,6 +120,20 @@ def read_tables(source: str) -> dict[str, Any]:
         raise TacitError(f"cannot read the configuration {path}: {error}") from None
     except (ValueError, RecursionError) as error:
         raise TacitError(f"{source} is not valid TOML: {error}") from None
+
+
+OUTSIDE = ("corpus", "words", "inventory")  # keys of [text] that name files outside a run
+NO_FILE = ("", "typists", CLIENTS)  # values of these keys that name none
+
+
+def as_named(tables: dict[str, Any], file: Path, content: bytes) -> dict[str, Any]:
+    """Returns the tables of a run's config.toml with its paths marked: see tacit.base.consent."""
+    text = tables.get("text")
+    if not isinstance(text, Mapping):
+        return tables
+    paths = {k: v for k, v in text.items() if k in OUTSIDE and isinstance(v, str) and v not in NO_FILE}
+    marked = {key: named(path, file.parent, content) for key, path in paths.items()}
+    return {**tables, "text": {**text, **marked}}
 
 
 def set_key(tables: dict[str, Any], assignment: str) -> None:
@@ -114,7 +154,11 @@ def set_key(tables: dict[str, Any], assignment: str) -> None:
     tables[last] = value
 
 
-_CHOICES = (("aggregation", "rule"), ("server", "optimiser"))  # keys that name a part with settings
+_CHOICES = (
+    ("aggregation", "rule"),
+    ("client", "optimiser"),
+    ("server", "optimiser"),
+)  # keys that name a part with settings
 
 
 def resolve(source: str, assignments: Iterable[str] = ()) -> Config:
@@ -137,11 +181,16 @@ def resolve_tables(tables: dict[str, Any], assignments: Iterable[str] = ()) -> C
     for choice, before in zip(_CHOICES, chosen, strict=True):
         if _choice(tables, *choice) != before:
             _drop_settings(tables[choice[0]], choice[0], assignments)
-    config = from_tables(tables)
-    aggregation.aggregation(config.aggregation, config.sampling.scheme)  # refuses unknown rules and settings
+    config = _built(tables)
+    aggregation.chosen_rule(config.aggregation, config.sampling.scheme)  # refuses unknown rules and settings
+    check_scheme(config.sampling, config.client, config.aggregation)
+    client_optimisers.client_optimiser(config.client)
     server.server_optimiser(config.server)
     return dataclasses.replace(
-        config, aggregation=aggregation.settled(config.aggregation), server=server.settled(config.server)
+        config,
+        aggregation=aggregation.settled(config.aggregation),
+        client=client_optimisers.settled(config.client),
+        server=server.settled(config.server),
     )
 
 
@@ -159,23 +208,53 @@ def _drop_settings(table: dict[str, Any], name: str, assignments: Iterable[str])
         del table[key]
 
 
+def algorithm(config: Config) -> Algorithm:
+    """Returns what defines the rounds of a configuration."""
+    return Algorithm(
+        config.client,
+        config.aggregation,
+        config.server,
+        config.sampling,
+        config.privacy,
+        config.availability,
+        config.compression,
+    )
+
+
 def from_anywhere(config: Config) -> Config:
     """Returns the configuration with absolute paths, so that a run can be read from any folder."""
-    corpus, inventory, words = (
-        given
-        if given in ("", "typists") or not user_path(given).exists()
-        else str(user_path(given).resolve())
-        for given in (config.text.corpus, config.text.inventory, config.text.words)
-    )
+    corpus, inventory, words = map(_absolute, (config.text.corpus, config.text.inventory, config.text.words))
     text = dataclasses.replace(config.text, corpus=corpus, inventory=inventory, words=words)
-    return dataclasses.replace(config, text=text)
+    privacy = dataclasses.replace(config.privacy, plan=_absolute(config.privacy.plan))
+    return dataclasses.replace(config, text=text, privacy=privacy)
+
+
+def _absolute(given: str) -> str:
+    """Returns the full path of a file or directory; leaves a name, and a pipe, which has no lasting path."""
+    if isinstance(given, Named):  # of a run: its paths are absolute already
+        return given
+    path = user_path(given)
+    is_path = given not in NO_FILE and (path.is_file() or path.is_dir())
+    return str(path.resolve()) if is_path else given
 
 
 def from_tables(tables: Mapping[str, Any]) -> Config:
     """Returns a configuration from nested tables, checked key by key and then as a whole.
 
-    The rule and the optimiser are not looked up, and their settings not checked: a finished run needs neither.
+    Custom rules and optimisers are not looked up, and their settings not checked: a finished run needs none of them.
     """
+    config = _built(tables)
+    for kind, table in (
+        (aggregation.KIND, config.aggregation),
+        (client_optimisers.KIND, config.client),
+        (server.KIND, config.server),
+    ):
+        plugins.check_built_in(kind, table)
+    return config
+
+
+def _built(tables: Mapping[str, Any]) -> Config:
+    """Returns a configuration from nested tables without a look at the settings of rules and optimisers."""
     named = tables.get("model")
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
         rest = {k: v for k, v in named.items() if k != "architecture"}
@@ -185,7 +264,29 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
         tables = {**tables, "text": {"vocabulary": 0, "max_words": 0, **text}}
     config: Config = build(Config, tables)
     check(config.model)
+    attacks.check(config.attack)
+    availability.check(config.availability, config.sampling, config.privacy.separation)
+    conditions.check(config.conditions)
     _refuse_what_does_nothing(config)
+    private_setup.check(config.privacy, config.aggregation, config.client, config.sampling)
+    federated = config.training.mode == "federated"
+    compression.check(config.compression, config.aggregation, config.privacy, federated)
+    arrivals.check(config.buffer, config.aggregation, config.sampling, config.privacy, federated)
+    if config.buffer.size and config.availability.model != "always":
+        raise TacitError(
+            f"availability.model = '{config.availability.model}' does not go with buffer.size = {config.buffer.size}: "
+            "it is a model of rounds; remove one"
+        )
+    if config.buffer.size and config.compression.form != "none":
+        raise TacitError(
+            f"compression.form = '{config.compression.form}' does not go with buffer.size = {config.buffer.size} yet: "
+            "answers of different age are weighed before they are added; remove one"
+        )
+    if config.privacy.private and config.training.mode == "central":
+        raise TacitError(
+            f"privacy.mechanism = '{config.privacy.mechanism}' is for clients, and training.mode = 'central' has none; "
+            "remove one"
+        )
     return config
 
 
@@ -198,6 +299,14 @@ def _refuse_what_does_nothing(config: Config) -> None:
     dealt, usual = config.partition, Config()
     by_people = dealt.kind == "user" or (dealt.kind == "auto" and config.text.corpus == "typists")
     idle = {
+        "attack.kind": (
+            config.attack.kind != "none" and config.training.mode == "central",
+            "training.mode = 'federated'",
+        ),
+        "availability.model": (
+            config.availability.model != "always" and config.training.mode == "central",
+            "training.mode = 'federated'",
+        ),
         "text.inventory": (config.text.inventory != "" and not config.text.pieces, "text.pieces above 0"),
         "partition.clients": (
             dealt.clients != usual.partition.clients and by_people,

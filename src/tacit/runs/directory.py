@@ -5,19 +5,24 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from tacit.base import settings
-from tacit.base.errors import TacitError
-from tacit.base.files import cannot_write, holds_nothing, read_lines, write_atomic
+from tacit.base import consent, settings
+from tacit.base.errors import TacitError, shown
+from tacit.base.files import cannot_write, read_lines, write_atomic
+from tacit.base.locks import remove_leftovers
+from tacit.base.reading import read_regular
+from tacit.base.transaction import holds_nothing
 from tacit.models.base import Params
 from tacit.runs.checkpoints import load_tree, save_tree
-from tacit.runs.config import Config, TrainingConfig, from_tables
+from tacit.runs.config import NO_FILE, OUTSIDE, Config, TrainingConfig, as_named, from_tables
 from tacit.runs.format import dump, without_format
 from tacit.text import pieces, vocabulary
 from tacit.text.pieces import Spelling
@@ -39,19 +44,33 @@ class Best(NamedTuple):
 def read_config(path: Path) -> Config:
     """Reads and checks the configuration of a run directory."""
     file = path / "config.toml"
-    if not path.is_dir() or not file.is_file():
+    try:
+        is_run = path.is_dir() and file.is_file()
+    except OSError:  # a name that is too long
+        is_run = False
+    if not is_run:
         raise TacitError(
             f"{path} is not a run directory (it has no config.toml); make one with `tacit train`"
         )
     try:
-        tables = tomllib.loads(file.read_text("utf-8"))
+        content = file.read_bytes()
+        tables = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise TacitError(f"{file}: not valid TOML: {error}") from None
-    tables = without_format(tables, file, required=True)
+    tables = as_named(without_format(tables, file, required=True), file, content)
     try:
         return from_tables(tables)
     except TacitError as error:
         raise TacitError(f"{file}: {error}") from None
+
+
+def trust(path: Path, *others: str) -> None:
+    """Remembers that the user allows to read what a run names outside itself, and these other paths for it."""
+    text = read_config(path).text
+    content = (path / "config.toml").read_bytes()
+    for given in (*(getattr(text, key) for key in OUTSIDE), *others):
+        if given not in NO_FILE:
+            consent.remember(given, content)
 
 
 def check(config: Config, out: Path, resume: bool) -> None:
@@ -106,6 +125,10 @@ def _same(stored: Config, config: Config, out: Path) -> None:
         raise TacitError(
             f"{out}: its learning rates are scheduled over {was} rounds, so it cannot take more; choose another --out"
         )
+    if config.training.rounds > was and config.privacy.mechanism == "matrix":
+        raise TacitError(
+            f"{out}: its noise is correlated over {was} rounds, so it cannot take more; choose another --out"
+        )
     if config.training.rounds > was and was % every:
         raise TacitError(
             f"{out}: its last round, {was}, is not a multiple of training.evaluate_every = {every}, so it cannot take "
@@ -129,12 +152,10 @@ def make(config: Config, out: Path) -> None:
             for result in ("summary.json", "report.html"):  # of the shorter run; this one has not finished
                 (out / result).unlink(missing_ok=True)
             write_atomic(file, text)
+        trust(out)  # the user who trains has named the corpus
         (out / "checkpoints").mkdir(exist_ok=True)
-        for unfinished in (
-            *out.glob(".*.part"),
-            *out.glob("checkpoints/.*.part"),
-        ):  # unfinished by a killed process
-            unfinished.unlink()
+        for folder in (out, out / "checkpoints"):
+            remove_leftovers(folder)
     except OSError as error:
         raise cannot_write(out / "checkpoints", error) from None
 
@@ -166,12 +187,32 @@ def write_words(path: Path, words: Vocabulary, spelling: Spelling | None) -> Non
 def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
     """Reads the model of the best round; with `rounds`, the checkpoint must belong to one of them."""
     tree, facts = _checkpoint(path, BEST, like)
-    if rounds and int(facts.get("round", 0)) not in rounds:
+    if rounds and _round(path / BEST, facts, "round") not in rounds:
         raise TacitError(
             f"{path / BEST} is of round {facts.get('round')}, and the best one was {rounds[0]}; restore it, or choose "
             "another --out and train again"
         )
     return tree
+
+
+def _round(file: Path, facts: Mapping[str, str], key: str) -> int:
+    """Returns a round that a checkpoint names; the first is 1."""
+    text = facts.get(key, "")
+    if not (text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) > 0):
+        raise TacitError(
+            f"{file}: its {key} is {shown(text)}, not a number from 1; restore it or train again"
+        )
+    return int(text)
+
+
+def _value(file: Path, facts: Mapping[str, str]) -> float:
+    try:
+        value = float(facts.get("best_value", ""))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise TacitError(f"{file}: its best_value is not a number; restore it or train again")
+    return value
 
 
 def _checkpoint(path: Path, name: str, like: Any) -> tuple[Any, dict[str, str]]:
@@ -195,7 +236,7 @@ def _words_hash(path: Path) -> str:
 def digest(path: Path) -> str:
     """Returns a hash of the best checkpoint, which distilled and personal models store to identify their network."""
     try:
-        return hashlib.sha256((path / BEST).read_bytes()).hexdigest()
+        return hashlib.sha256(read_regular(path / BEST)).hexdigest()
     except OSError as error:
         raise TacitError(f"{path / BEST}: cannot be read ({error.strerror}); train the run first") from None
 
@@ -214,9 +255,9 @@ def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int
     if (out / LAST).exists():
         state, facts = _checkpoint(out, LAST, state)
         state = jax.tree.map(jnp.asarray, state)
-        done = int(facts["round"])
+        done = _round(out / LAST, facts, "round")
         if "best_round" in facts:
-            best = Best(int(facts["best_round"]), float(facts["best_value"]))
+            best = Best(_round(out / LAST, facts, "best_round"), _value(out / LAST, facts))
             # checked before training; a killed run may have had a better round since this checkpoint
             read_best(out, state.params, range(best.round, rounds + 1))
     elif (out / "summary.json").is_file() or len(read_lines(out / METRICS)) > training.checkpoint_every:

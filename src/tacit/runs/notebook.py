@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +75,8 @@ def train(
         raise TacitError(f"{twice[0]} is given twice, by its own argument and as a setting; give it once")
     config = configs.from_anywhere(_resolve(preset, given | settings))
     name = preset.name if isinstance(preset, Config) else Path(preset).stem
+    if out is not None and not str(out):
+        raise TacitError("out is empty; give it a path, or leave it out")
     place = Path("runs") / name if out is None else Path(out)
     if (place / "config.toml").is_file():
         directory.check(config, place, resume=True)
@@ -133,13 +134,15 @@ def _name(part: Any, register: str) -> str | None:
 def _resolve(preset: str | Path | Config, given: dict[str, Any]) -> Config:
     assignments = [_assignment(key, value) for key, value in given.items()]
     if isinstance(preset, Config):
-        return configs.resolve_tables(tomllib.loads(settings_.dump(preset)), assignments)
+        return configs.resolve_tables(settings_.tables(preset), assignments)
     return configs.resolve(str(preset), assignments)
 
 
 def _assignment(key: str, value: Any) -> str:
     """Returns a setting as `--set` takes it; numpy scalars count as numbers."""
-    value = value.item() if hasattr(value, "item") else str(value) if isinstance(value, Path) else value
+    if getattr(value, "shape", None) == ():  # a numpy or JAX scalar
+        value = value.item()
+    value = str(value) if isinstance(value, Path) else value
     if not isinstance(value, bool | int | float | str):
         raise TacitError(f"{key} = {value!r} must be a number, a string, true or false")
     return f"{key}={json.dumps(value, ensure_ascii=False)}"

@@ -6,13 +6,21 @@ Figures are made as objects, never through pyplot, which would change the plots 
 from __future__ import annotations
 
 import io
+import logging
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib import rc_context, ticker
-from matplotlib.figure import Figure
+# matplotlib reports a home directory that cannot be written, but only to those who listen: standard error is for errors
+logging.getLogger("matplotlib").addHandler(logging.NullHandler())
 
+from matplotlib import rc_context, ticker  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from tacit.base.printable import printable  # noqa: E402
+
+PICTURE = "a picture by Tacit"
 COLOURS = ("#0b6e99", "#c4572a", "#5b8c3a", "#7b5ea7", "#8a6d3b", "#3a7d7c", "#b03a6b", "#555555")
 _STYLE: Any = {
     "svg.fonttype": "none",  # text stays text
@@ -38,13 +46,15 @@ class NotebookFigure(Figure):
 
 
 def _plain(name: str) -> str:
-    """Escapes dollar signs, which matplotlib would read as a formula."""
-    return name.replace("$", r"\$")
+    """Escapes control characters, and dollar signs, which matplotlib would read as a formula."""
+    return printable(name).replace("$", r"\$")
 
 
 def _svg(figure: Any) -> str:
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has its own fonts
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
     return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)
 
 
@@ -90,6 +100,31 @@ def learning_curves(metrics: Mapping[str, Sequence[Any]], title: str) -> Figure:
         right.yaxis.set_major_formatter(ticker.PercentFormatter(1.0))
         right.legend()
         return figure
+
+
+def epsilon_curve(points: Sequence[tuple[int, float]], delta: float) -> Figure:
+    """Plots the ε of a ledger over rounds.
+
+    >>> epsilon_curve([(1, 0.5), (2, 0.7)], 1e-6).axes[0].get_ylabel()
+    'ε at δ = 1e-06'
+    """
+    with rc_context(_STYLE):
+        figure = NotebookFigure(figsize=(5.2, 3.1))
+        axes = figure.subplots()
+        _line(axes, [x for x, _ in points], [y for _, y in points], COLOURS[0], "ε")
+        _scale(axes, f"ε at δ = {delta:g}")
+        axes.set_ylim(bottom=0)
+        return figure
+
+
+def picture(figure: Figure, suffix: str) -> bytes:
+    """Returns a figure as the content of a file, .svg or .png, with a mark in it by which Tacit knows its own."""
+    with rc_context(_STYLE):
+        if suffix == ".svg":
+            return f"<!-- {PICTURE} -->\n{_svg(figure)}".encode()
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight", metadata={"Software": PICTURE})
+        return buffer.getvalue()
 
 
 def _measured(metrics: Mapping[str, Sequence[Any]], key: str) -> Curve:

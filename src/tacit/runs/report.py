@@ -5,7 +5,6 @@ Everything on the page comes from the files of the run directories.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 from tacit.base import settings
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines, write_atomic
-from tacit.runs import plots
+from tacit.base.printable import html_text
+from tacit.base.reading import is_figure
+from tacit.runs import plots, spending
 from tacit.runs.config import Config
+from tacit.runs.summary_file import MEASURES
 
 if TYPE_CHECKING:
     from tacit.runs.run import Run
 
+MARK = '<meta name="generator" content="Tacit">'  # by which `compare` knows a page that it may replace
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -63,16 +66,19 @@ class Page:
 def entry_of(run: Run, name: str | None = None) -> Entry:
     """Reads a run as an entry: its curve from metrics.jsonl, its figures from summary.json."""
     summary = run.summary
-    try:
-        lines = read_lines(run.path / "metrics.jsonl")
-        entry = Entry(name or run.config.name, summary["test"], summary["seen"], lines)
-        for part in ("test", "seen"):  # fails if figures are missing
-            comparison([entry], part)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    if summary["test"] is None:
         raise TacitError(
-            f"{run.path / 'summary.json'}: not a summary written by Tacit ({error!r}); train the run again"
-        ) from None
-    return entry
+            f"{run.path}: nobody has scored this model, because a run with noise over a network asks nobody to; "
+            "measure it with `tacit evaluate` on text of other people"
+        )
+    if any(part and part[key] is None for part in (summary["test"], summary["seen"]) for key in MEASURES):
+        raise TacitError(f"{run.path / 'summary.json'}: a figure is not finite; train the run again")
+    return Entry(
+        name or run.config.name,
+        summary["test"],
+        summary["seen"],
+        read_lines(run.path / "metrics.jsonl"),
+    )
 
 
 def comparison(entries: Sequence[Entry], which: str = "test") -> list[list[str]]:
@@ -96,7 +102,7 @@ def _cell(figures: Mapping[str, Any], key: str, shape: str) -> str:
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Makes an HTML table of rows of plain text, the header first."""
-    head, *body = [[html.escape(cell) for cell in row] for row in rows]
+    head, *body = [[html_text(cell) for cell in row] for row in rows]
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in body]
     return (
         '<div class="scroll"><table><thead><tr>'
@@ -140,7 +146,7 @@ def render(page: Page) -> str:
     """Makes the HTML of a page."""
     people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a fixed test split counts as one person
     out = [
-        f"<h1>{html.escape(page.title)}</h1><p class=lead>{html.escape(page.lead)}</p>",
+        f"<h1>{html_text(page.title)}</h1><p class=lead>{html_text(page.lead)}</p>",
         "<h2>Training</h2>",
         *(f"<figure>{svg}</figure>" for svg in figures(page.entries)),
         "<h2>Held-out people</h2>" if people else "<h2>Test text</h2>",
@@ -168,8 +174,8 @@ def render(page: Page) -> str:
         out += ["<h2>The text</h2>", table([["", ""], *map(list, page.data)])]
     if page.facts:
         out += ["<h2>The run</h2>", table([["", ""], *map(list, page.facts)])]
-    config = html.escape(settings.dump(page.config))
-    whose = html.escape(page.config.name)
+    config = html_text(settings.dump(page.config))
+    whose = html_text(page.config.name)
     out += [
         f"<h2>Configuration of {whose}</h2>",
         f"<details><summary>every key</summary><pre>{config}</pre></details>",
@@ -180,9 +186,9 @@ def render(page: Page) -> str:
 def document(title: str, body: Sequence[str]) -> str:
     """Puts pieces of HTML into one page, in the style of all reports."""
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{MARK}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<title>{html_text(title)}</title><style>{_STYLE}</style></head><body>"
         + "\n".join(body)
         + "</body></html>\n"
     )
@@ -190,22 +196,33 @@ def document(title: str, body: Sequence[str]) -> str:
 
 def _suggestions(examples: Mapping[str, Mapping[str, Sequence[tuple[str, float]]]]) -> str:
     models = list(next(iter(examples.values())))
-    head = "".join(f"<th>{html.escape(m)}</th>" for m in models)
+    head = "".join(f"<th>{html_text(m)}</th>" for m in models)
     rows = []
     for context, by_model in examples.items():
         cells = "".join(
             "<td>"
             + " ".join(
-                f"<span class=chip>{html.escape(w)} <small>{p:.0%}</small></span>" for w, p in by_model[m]
+                f"<span class=chip>{html_text(w)} <small>{p:.0%}</small></span>" for w, p in by_model[m]
             )
             + "</td>"
             for m in models
         )
-        rows.append(f"<tr><td>{html.escape(context) or '<i>(nothing typed yet)</i>'} …</td>{cells}</tr>")
+        rows.append(f"<tr><td>{html_text(context) or '<i>(nothing typed yet)</i>'} …</td>{cells}</tr>")
     return (
         f'<div class="scroll"><table><thead><tr><th>typed so far</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def privacy_fact(summary: Mapping[str, Any]) -> str:
+    """Returns the ε of a run in words, or why there is none.
+
+    >>> privacy_fact({"epsilon": 3.456, "epsilon_reason": "at δ = 1e-06, after 50 rounds of the plan"})
+    'ε = 3.46 (at δ = 1e-06, after 50 rounds of the plan)'
+    """
+    epsilon, why = summary.get("epsilon"), summary["epsilon_reason"]
+    stopped = f"; stopped {summary['stopped']}" if "stopped" in summary else ""
+    return f"ε{f' = {epsilon:.3g}' if is_figure(epsilon) else ': none'} ({why}){stopped}"
 
 
 def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str]]:
@@ -216,7 +233,7 @@ def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str
         ("vocabulary", f"{summary['vocabulary']:,} words"),
         ("best round", f"{summary['best_round']} (by {summary['chosen_by']})"),
         ("training and evaluation", f"{seconds:.0f} s"),
-        ("privacy", f"ε: none ({summary['epsilon_reason']})"),
+        ("privacy", privacy_fact(summary)),
     ]
     if sent:
         rows.insert(2, ("clients", f"{summary['clients']:,}"))
@@ -235,7 +252,8 @@ def write_report(run: Run) -> Path:
     config, entry = run.config, entry_of(run)
     lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
     facts = run_facts(run.summary, seconds_of(run.path))
-    page = Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts)
+    private = spending.section(run.path)
+    page = Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts, sections=private)
     return write(run.path / "report.html", page)
 
 
@@ -247,4 +265,7 @@ def write(path: Path, page: Page) -> Path:
 
 def seconds_of(path: Path) -> float:
     """Returns how many seconds the rounds of a run took together."""
-    return sum(line["seconds"] for line in read_lines(path / "timings.jsonl"))
+    lines = read_lines(path / "timings.jsonl")
+    if not all("seconds" in line for line in lines):
+        raise TacitError(f"{path / 'timings.jsonl'}: a line has no seconds; restore the file or train again")
+    return sum(line["seconds"] for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +18,9 @@ from tacit.models import LanguageModel, language_model
 from tacit.models.base import Params
 from tacit.runs.config import Config
 from tacit.runs.data import prepare
-from tacit.runs.directory import METRICS, read_best, read_config, read_words
+from tacit.runs.directory import METRICS, read_best, read_config, read_words, trust
 from tacit.runs.evaluate import evaluate_run
+from tacit.runs.summary_file import read_summary
 from tacit.scoring.scores import Scores
 from tacit.text.packed import Packed
 from tacit.text.pieces import Spelling
@@ -145,17 +145,7 @@ class Run:
                 f"{self.path}: the run has not ended (no summary.json); resume it with `tacit.train` or `tacit train … "
                 "--resume`"
             )
-        try:
-            summary = json.loads(file.read_text("utf-8"))
-        except ValueError as error:
-            raise TacitError(
-                f"{file}: not a summary written by Tacit ({error}); train the run again"
-            ) from None
-        if not isinstance(summary, dict):
-            raise TacitError(
-                f"{file}: not a summary written by Tacit (it is not a table); train the run again"
-            )
-        return summary
+        return read_summary(file)
 
     def prepare(self, data: Path | None = None, words: Vocabulary | None = None) -> Prepared:
         """Reads the text of the run again, split as it was for training.
@@ -170,6 +160,16 @@ class Run:
             return prepare(self.config, self.encoder, data)
         text = replace(self.config.text, pieces=0, inventory="")
         return prepare(replace(self.config, text=text), words, data)
+
+    def trust(self) -> Run:
+        """Allows to read the files that the run names outside itself, and returns the run; needed if others made it.
+
+        Example:
+            tacit.Run("runs/theirs").trust().evaluate()
+        """
+        trust(self.path)
+        self._config = read_config(self.path)
+        return self
 
     def score(self, text: Packed) -> Scores:
         """Scores every sentence of a text that `run.encoder` encoded.

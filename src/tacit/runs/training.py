@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,21 +18,30 @@ import jax
 import numpy as np
 
 from tacit import __version__
-from tacit.base import settings
+from tacit.base import memory, settings
+from tacit.base.cores import check_devices
 from tacit.base.errors import Diverged, TacitError
-from tacit.base.files import append_line, held
+from tacit.base.files import append_line
+from tacit.base.locks import held
 from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import stream, uniform
 from tacit.federated import hosts
+from tacit.federated.algorithm import Trainer, without_noise
+from tacit.federated.buffered import text_buffered
 from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, scorer
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, Trainer
 from tacit.federated.text_cohorts import text_federation
+from tacit.federated.word_counts import log_frequencies, with_bias, word_counts
 from tacit.models import LanguageModel, count_parameters, language_model
-from tacit.runs import directory, outcome
+from tacit.models.base import Params
+from tacit.privacy import ledger
+from tacit.privacy.plan_file import Plan
+from tacit.runs import directory, outcome, privacy
+from tacit.runs.attacked import attack_of
 from tacit.runs.callbacks import Callback
-from tacit.runs.config import Config
+from tacit.runs.conditions import refuse_in_simulator
+from tacit.runs.config import Config, algorithm
 from tacit.runs.data import prepare
 from tacit.runs.directory import Best
 from tacit.scoring.scores import overall, per_piece
@@ -40,20 +49,21 @@ from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared
 
 _VALIDATE = stream("validation sentences")
-_MEASURED = ("perplexity", "top1", "top3", "oov", "sll", "sll_without_oov")  # after each round
+# after each round; the last one of a piece model only
+_MEASURED = ("perplexity", "top1", "top3", "oov", "sll", "sll_without_oov", "perplexity_per_piece")
 
 
-class _Begun(NamedTuple):
+class Begun(NamedTuple):
     """What the rounds of a run need, all of it checked."""
 
     config: Config
     out: Path
-    ready: Prepared
     trainer: Trainer
-    score: Scorer
+    measure: Callable[[Params], dict[str, float]]  # metrics of a model on validation text; {}: there are none
     state: Any
     done: int  # rounds made before this process
     best: Best | None
+    rounds: int  # that training makes in all: those of the configuration, or fewer if a budget ends
 
 
 def train(
@@ -65,6 +75,10 @@ def train(
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Trains a configuration in the directory `out` and returns the summary of the run."""
+    check_devices()
+    refuse_in_simulator(config.conditions)
+    plan = privacy.plan_of(config, out)
+    config = privacy.planned(config, plan)
     with contextlib.ExitStack() as stack:
         exists = out.is_dir()
         if hosts.first():
@@ -78,8 +92,13 @@ def train(
         ready = prepare(config, words, data, progress)
         hosts.agree(_identity(config, ready))
         model = language_model(config.model, len(ready.vocabulary))
+        check_memory(config, model)
+        privacy.check_population(config, plan, len(ready.clients))
+        privacy.check_budget(config, out)
         trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
-        begun = _Begun(config, out, ready, trainer, score, *_restore(config, out, trainer))
+        state, done, best_before = restore(config, out, trainer)
+        rounds = last_round(config, plan, out, done)
+        begun = Begun(config, out, trainer, _measure(config, score, ready), state, done, best_before, rounds)
         if hosts.first():  # nothing is written before everything has been checked
             if not exists:
                 directory.place(out)
@@ -87,44 +106,99 @@ def train(
                 # another process may have made a run here in the meantime
                 directory.check(config, out, False)
             directory.make(directory.with_fingerprint(config, ready.fingerprint), out)
+            privacy.begin(config, out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)
         try:
             for callback in callbacks:
                 callback.begin(config, begun.done, count_parameters(begun.state.params))
-            best = _rounds(begun, callbacks)
+            best = make_rounds(begun, callbacks)
         finally:  # also when a round failed: a progress bar must be closed
             for callback in callbacks:
                 callback.end()
         assert best is not None  # the last round is always evaluated
-        return outcome.summarise(config, out, model, score, ready, best)
+        said = dict(zip(("epsilon", "epsilon_reason"), privacy.epsilon(config, plan, out), strict=True))
+        if rounds < config.training.rounds:
+            said["stopped"] = stopped(config, rounds)
+        return outcome.summarise(config, out, model, score, ready, best, said)
 
 
-def _rounds(run: _Begun, callbacks: Sequence[Callback]) -> Best | None:
+def last_round(config: Config, plan: Plan | None, out: Path, done: int) -> int:
+    """Returns the round at which training ends: the last, or the last that the budget allows."""
+    left = privacy.rounds_left(config, plan, out) if hosts.first() else 0
+    left = int(hosts.from_first(np.array([left]))[0])
+    if done + left == 0:
+        raise TacitError(
+            f"privacy.epsilon = {config.privacy.epsilon:g} allows no round with this plan; raise it or make "
+            "another plan"
+        )
+    return min(config.training.rounds, done + left)
+
+
+def stopped(config: Config, rounds: int) -> str:
+    """Returns why a run ended before its last round."""
+    return f"after round {rounds}: another would exceed the budget ε = {config.privacy.epsilon:g}"
+
+
+def check_memory(config: Config, model: LanguageModel) -> None:
+    """Refuses a model whose copies do not fit: the server's weights and their step, and those of each device's client.
+
+    Momentum, an optimiser's moments and activations are not counted: this is a lower bound.
+    """
+    count = count_parameters(jax.eval_shape(model.init, jax.random.key(0)))
+    federated = config.training.mode == "federated"
+    copies = 2 + (2 * len(jax.local_devices()) if federated else 0)
+    stats = jax.local_devices()[0].memory_stats() or {}
+    memory.check(
+        4 * count * copies,
+        f"a model of {count:,} parameters, in {copies} copies,",
+        "lower model.hidden, model.embedding, model.layers or text.vocabulary",
+        stats.get("bytes_limit", 0) * len(jax.local_devices()),
+    )
+
+
+def _measure(config: Config, score: Scorer, ready: Prepared) -> Callable[[Params], dict[str, float]]:
+    """Returns the measure of a model on a sample of the validation text."""
+    valid = sample(ready.valid, config.training.evaluate_sentences, config.seed)
+
+    def measure(params: Params) -> dict[str, float]:
+        scores = score(params, valid)
+        return overall(scores) | per_piece(scores, valid, ready.spelling)
+
+    return measure
+
+
+def make_rounds(run: Begun, callbacks: Sequence[Callback]) -> Best | None:
     """Makes the remaining rounds and returns the best one."""
     config, out, state, best = run.config.training, run.out, run.state, run.best
-    valid = sample(run.ready.valid, config.evaluate_sentences, run.config.seed)
     started = time.perf_counter()
-    for done in range(run.done + 1, config.rounds + 1):
+    first = run.done + 1
+    if best is None and run.done == run.rounds:  # a crash took the last round that the budget allowed
+        best = _evaluated_again(run)
+    for done in range(first, run.rounds + 1):
         state, facts = run.trainer.round(state, done - 1)
+        release = facts.pop("release", None)
+        if release is not None and hosts.first():  # on disk before anything is made of the round
+            ledger.append(out / ledger.NAME, release)
         record: dict[str, Any] = {"round": done, **{k: v for k, v in facts.items() if math.isfinite(v)}}
         better = False
-        if done % config.evaluate_every == 0 or done == config.rounds:
+        if done % config.evaluate_every == 0 or done == run.rounds:
             with np.errstate(over="ignore"):  # a diverged model is reported below
-                scores = run.score(state.params, valid)
-                measured, extra = overall(scores), per_piece(scores, valid, run.ready.spelling)
-            record |= {f"valid_{k}": measured[k] for k in _MEASURED}
-            record |= {f"valid_{k}": v for k, v in extra.items()}
-            if not math.isfinite(measured["perplexity"]):
+                measured = run.measure(state.params)
+            record |= {f"valid_{k}": measured[k] for k in _MEASURED if k in measured}
+            if not math.isfinite(measured.get("perplexity", 0.0)):
                 noise = " or aggregation.noise" if run.config.aggregation.noise else ""
                 rates = "central.lr" if config.mode == "central" else f"client.lr or server.lr{noise}"
                 raise Diverged(
                     f"round {done}: validation perplexity is not finite, training has diverged; lower {rates}; "
                     "the last good checkpoint is kept"
                 )
-            value = measured[config.best]
-            if better := best is None or (
-                value < best.value if config.best == "perplexity" else value > best.value
+            # where nobody could say how good a model is, the newest is the best so far
+            value = measured.get(config.best, _unmeasured(config.best))
+            if (
+                better := best is None
+                or (value < best.value if config.best == "perplexity" else value > best.value)
+                or (value == best.value == _unmeasured(config.best))
             ):
                 best = Best(done, value)
         if not hosts.first():
@@ -135,10 +209,25 @@ def _rounds(run: _Begun, callbacks: Sequence[Callback]) -> Best | None:
         now = time.perf_counter()
         append_line(out / directory.TIMINGS, {"round": done, "seconds": round(now - started, 4)})
         started = now
-        if done % config.checkpoint_every == 0 or done == config.rounds:
-            directory.save(out, directory.LAST, state, done, best)
+        if done % config.checkpoint_every == 0 or done == run.rounds:
+            kept = without_noise(state) if done == run.rounds else state
+            directory.save(out, directory.LAST, kept, done, best)
         for callback in callbacks:
             callback.round(record)
+    return best
+
+
+def _unmeasured(best: str) -> float:
+    """Returns the value of a round that was not measured: any measured one is better."""
+    return 1e300 if best == "perplexity" else -1.0
+
+
+def _evaluated_again(run: Begun) -> Best:
+    """Returns the last checkpoint's round as the best one, if none was evaluated before the budget ended."""
+    chosen = run.config.training.best
+    best = Best(run.done, run.measure(run.state.params).get(chosen, _unmeasured(chosen)))
+    if hosts.first():
+        directory.save(run.out, directory.BEST, run.state.params, run.done, best)
     return best
 
 
@@ -154,7 +243,7 @@ def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
     }
 
 
-def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Best | None]:
+def restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Best | None]:
     """Returns the state to resume from, as the first process reads it: the last checkpoint, or a new model."""
     state = trainer.init(jax.random.key(config.seed))
     done, best = 0, None
@@ -167,22 +256,37 @@ def _restore(config: Config, out: Path, trainer: Trainer) -> tuple[Any, int, Bes
 
 def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Trainer:
     """Returns the trainer of a configuration."""
-    loss = next_word_loss(model)
+    loss, init = next_word_loss(model), model.init
+    if config.model.bias == "counts":
+        init = with_bias(init, log_frequencies(word_counts(ready.clients, len(ready.vocabulary))))
     training = config.training
     if training.mode == "central":
         if not isinstance(ready.clients, Packed):
             raise TacitError("training.mode = 'central' needs all text in one place; lower typists.users")
-        return central(model.init, loss, ready.clients, config.central, config.seed, training.rounds)
-    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
+        return central(init, loss, ready.clients, config.central, config.seed, training.rounds)
+    if config.buffer.size:
+        return text_buffered(
+            init,
+            loss,
+            algorithm(config),
+            config.buffer,
+            ready.clients,
+            config.seed,
+            training.rounds,
+            training.executor,
+            training.lanes_mb,
+            attack_of(config, ready),
+        )
     return text_federation(
-        model.init,
+        init,
         loss,
-        algorithm,
+        algorithm(config),
         ready.clients,
         config.seed,
         training.rounds,
         training.executor,
         training.lanes_mb,
+        attack_of(config, ready),
     )
 
 
