@@ -18,7 +18,7 @@ from tacit.base.sections import assemble, map_file
 from tacit.lm.protocol import suggest
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, Topology, distribution, log_probs
-from tacit.ngram.compact import reader, search, writer
+from tacit.ngram.compact import arrays, reader, search, writer
 from tacit.ngram.compact import words as compact_words
 from tacit.ngram.compact.model import CompactSource
 from tacit.ngram.compact.search import best
@@ -184,7 +184,7 @@ def test_few_favourites_suffice(tmp_path: Path, seed: int, favourites: int) -> N
     """Where all favourites follow the history, all unigrams are looked at."""
     v, model = vocabulary(40), any_weights(seed, 40, 3, 150)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (reader, search):
+        for module in (arrays, search):
             patch.setattr(module, "FAVOURITES", favourites)
         patch.setattr(search, "_FIRST", 1)
         small = saved(tmp_path, model, v)
@@ -315,9 +315,9 @@ def test_sections_that_do_not_fit_are_told(tmp_path: Path, name: str) -> None:
         ("pick3", "<u4", 0, 7, "'pick3' does not match 'head3'"),
         ("deep2", "u1", 0, 255, "'rank2'|'b2'"),
         ("blocks", "<u4", 0, 2**31, "'blocks' is not in order"),
-        ("tp2", "<f4", 5, np.nan, "'tp2' contains NaN"),
-        ("tb1", "<f4", 5, np.nan, "'tp1' or 'tb1' contains NaN"),
-        ("tb2", "<f4", 5, np.nan, "'tb2' contains NaN"),
+        ("tp2", "<f4", 5, np.nan, "'tp2' has NaN"),
+        ("tb1", "<f4", 5, np.nan, "'tb1' has NaN"),
+        ("tb2", "<f4", 5, np.nan, "'tb2' has NaN"),
     ],
 )
 def test_numbers_that_lead_nowhere_are_told(

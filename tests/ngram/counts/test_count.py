@@ -43,7 +43,13 @@ def test_the_directory_holds_what_the_clients_typed(tmp_path: Path, tacit: Comma
         *("--lambda", "1,inf", "--rounds", 6, "--cohort", 10, "--capacity", 12),
     )
     assert str(out / "report.html") in told and "published: OOV rate" in told
-    assert sorted(tree(out)) == ["convergence.jsonl", "counts.tsv", "report.html", "summary.json"]
+    assert sorted(tree(out)) == [
+        "convergence.jsonl",
+        "counts.tsv",
+        "ledger.jsonl",
+        "report.html",
+        "summary.json",
+    ]
 
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["clients"], summary["cohort"], summary["rounds"]) == (10, 10, 6)
@@ -171,6 +177,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, tacit: Command
 
 def test_an_existing_directory_is_refused_before_anything_is_read(tmp_path: Path, tacit: Commands) -> None:
     (tmp_path / "mine.txt").write_text("keep me", "utf-8")
-    tacit("count", "fedavg", "--corpus", "nowhere.txt", "--out", tmp_path).refused("exists already")
+    tacit("count", "fedavg", "--corpus", "nowhere.txt", "--out", tmp_path).refused(
+        "not left by `tacit count`"
+    )
     assert tree(tmp_path) == {"mine.txt": b"keep me"}
     tacit("count", "fedavg", "--out", tmp_path / "mine.txt" / "below").refused("cannot write")

@@ -1,4 +1,4 @@
-"""B = M ∘ A: the paper's figure, its conditions read literally, equal probabilities, and counts brought back."""
+"""B = M ∘ A: the paper's figure, its conditions read literally, equal probabilities, and models over words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tacit.ngram.distillation.approximate_pieces import PieceText, lowercase, wo
 from tacit.ngram.distillation.compose import Composed
 from tacit.ngram.distillation.lexicon import NOTHING, PieceLexicon, of_segments
 from tacit.ngram.distillation.sampling import Sentences, weighted
-from tacit.ngram.distillation.soft_counts import Counts
 from tacit.ngram.grams import grams, words
 from tacit.ngram.trie import of_words
 from tacit.ngram.validity import check
@@ -246,30 +245,6 @@ def test_walking(seed: int, spelt: list[tuple[int, ...]]) -> None:
         mine = slice(offsets[i], offsets[i + 1])
         assert found.states[mine].tolist() == states
         assert found.history[mine].tolist() == history
-
-
-def test_counts_come_back() -> None:
-    """By hand: one word known after `<s>` (ab), ac behind φ, and pieces that no word has."""
-    a = from_trie(
-        of_words([np.array([[0, 3], [3, UNK]])], vocabulary=5)
-    )  # states: empty, after <s>, after ab
-    b = compose.compose(of_segments([(), (EOS,), (UNK,), (3, 4), (3, 5)], 7), a)
-    pair = {(int(q1), int(q2)): i for i, (q1, q2) in enumerate(zip(b.first, b.second, strict=True))}
-    arcs, phi = np.zeros(len(b.topology.labels)), np.zeros(len(b.topology))
-    for (q1, q2), piece, amount in [((1, 1), 4, 5.0), ((1, 0), 4, 2.0), ((1, 0), 5, 3.0), ((0, 2), UNK, 1.5)]:
-        arcs[b.topology.arc(np.array([pair[q1, q2]]), np.array([piece]))] = amount
-    phi[[pair[0, 1], pair[1, 1], pair[0, 2]]] = 0.25, 4.0, 2.5
-    unknown = np.array([0.5, 1.0, 0.75])  # after nothing, after <s>, after ab
-    found = compose.to_words(b, Counts(arcs, phi, np.zeros(len(phi))), unknown)
-    at = {
-        (q, y): int(a.arc(np.array([q]), np.array([y]))[0])
-        for q, y in [(1, 3), (0, 3), (0, 4), (2, UNK), (0, UNK)]
-    }
-    assert found.arcs[at[1, 3]] == 5 and found.arcs[at[0, 3]] == 2 and found.arcs[at[0, 4]] == 3
-    assert found.arcs[at[2, UNK]] == 1.5 + 0.75  # read where the word began: `ab <unk>` is known
-    assert found.arcs[at[0, UNK]] == 0.5 + 1.0  # from `<s>` by φ
-    assert found.phi.tolist() == [0.0, 0.25 + 4.0, 2.5 - 0.75]
-    np.testing.assert_allclose(found.visits, np.bincount(a.owners, found.arcs) + found.phi)
 
 
 def distance(p: Automaton, q: Automaton) -> float:

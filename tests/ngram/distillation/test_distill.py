@@ -29,6 +29,7 @@ from tacit.lm.open import open as open_model
 from tacit.ngram import validity
 from tacit.ngram.compact import reader
 from tacit.ngram.distillation import sampling
+from tacit.ngram.distillation.approximate_pieces import drawn_words, piece_text
 from tacit.ngram.formats import arpa
 from tacit.runs.config import resolve
 from tacit.text import supplement
@@ -136,9 +137,19 @@ def test_word_pieces(distilled: Make, tacit: Commands, run: Path, piece_run: Pat
     assert len(alone) > 3 and ratios == pytest.approx([ratios[0]] * len(alone), rel=1e-4)
     assert sorted(tree(distilled("--topology", "e", of=piece_run))) == FILES  # needs no word network
 
+    # without a word network, its own sentences are read as words
+    said_so = tacit.ok("distill", piece_run, "--sentences", SENTENCES, "--out", tmp_path / "own")
+    assert "topology r" in said_so and "sentences of pieces, read as words" in said_so
+    assert facts(tmp_path / "own")["inferred_from"] == "pieces" and found["inferred_from"] == "words"
+    spelt = runs.load(piece_run)
+    assert spelt.spelling is not None
+    source = sampling.network(spelt.model, spelt.params)
+    drawn = drawn_words(piece_text(source, spelt.spelling.pieces, spelt.spelling.words, SENTENCES))
+    inferred = grams_of(sentences_of(drawn.tokens, drawn.offsets, words), words)
+    external = set(rows(distilled("--topology", "e", of=piece_run)))
+    assert set(rows(tmp_path / "own")) == external | inferred and len(inferred - external) > 500
+
     no = tmp_path / "no"
-    for topology in "imr":
-        tacit("distill", piece_run, "--topology", topology, "--out", no).refused("--pieces RUN")
     tacit("distill", run, "--pieces", run, "--out", no).refused("already a model over words")
     tacit("distill", piece_run, "--pieces", piece_run, "--out", no).refused("not a run over the words of")
     tacit("distill", piece_run, "--pieces", tmp_path, "--out", no).refused("is not a run directory")
@@ -161,6 +172,15 @@ def test_counted_unigrams(distilled: Make, tacit: Commands, run: Path, tmp_path:
     oov = {name: m["oov"] for name, m in found["models"].items()}
     assert oov["n-gram"] == oov["compact file"] < oov["network"] == oov["Kneser-Ney, supplement"]
     validity.require(arpa.read(out / "model.arpa")[1])
+
+
+def test_counts_of_the_clients(distilled: Make) -> None:
+    """The same n-grams with other weights: a network of one round knows less than its clients' text."""
+    plain, counted = (distilled("--topology", "e", *more) for more in ((), ("--client-counts", 100)))
+    assert set(rows(plain)) == set(rows(counted))
+    assert (facts(plain)["client_counts"], facts(counted)["client_counts"]) == (None, 100)
+    perplexity = [facts(out)["models"]["n-gram"]["perplexity"] for out in (plain, counted)]
+    assert perplexity[1] < 0.9 * perplexity[0]
 
 
 @pytest.mark.parametrize(("order", "most"), [(3, 600), (2, 300), (1, 1500), (4, 149)])

@@ -101,6 +101,10 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
         (["--unigrams", tmp_path / "none.tsv"], ["no word has a count above 0"]),
         (["--unigrams", tmp_path / "endless.tsv"], ["'home' has the count inf"]),
         (["--unigrams", tmp_path / "mouth.tsv"], ["'=d'", "--skip"]),
+        (["--client-counts", "0"], ["--client-counts 0", "above 0"]),
+        (["--client-counts", "inf"], ["--client-counts inf", "above 0"]),
+        (["--client-counts", "9", "--topology", "m"], ["--client-counts", "--topology m"]),
+        (["--client-counts", "9", "--cased"], ["--client-counts", "--cased"]),
         (["--locale", "en,GB"], ["locale is 'en,GB'"]),
         (["--locale", ""], ["locale is ''"]),
     ):
@@ -134,13 +138,13 @@ def test_places_that_cannot_be_written(tacit: Commands, run: Path, distilled: Ma
     (tmp_path / "file").write_text("mine", "utf-8")
     some = ("distill", run, "--sentences", SENTENCES, "--topology", "e", "--date", "2026-01-31")
     for out in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "file" / "far" / "below"):
-        tacit(*some, "--out", out).refused("cannot write", "choose another --out")
+        tacit(*some, "--out", out).refused("file", "choose another --out")
     before = tree(run)
-    tacit(*some, "--out", run).refused("holds a run", "choose another --out")
+    tacit(*some, "--out", run).refused("not left by `tacit distill`", "choose another --out")
     assert tree(run) == before
     (tmp_path / "count").mkdir()
     (tmp_path / "count" / "summary.json").write_text("{}", "utf-8")
-    tacit(*some, "--out", tmp_path / "count").refused("other figures", "choose another --out")
+    tacit(*some, "--out", tmp_path / "count").refused("not left by", "choose another --out")
     assert tree(tmp_path / "count") == {"summary.json": b"{}"}
 
     limit = facts(distilled("--topology", "e"))["bytes"]["model.arpa"] - 1

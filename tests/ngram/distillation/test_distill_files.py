@@ -16,7 +16,9 @@ from distilled_runs import (
     rows,
 )
 
-from commands import Commands
+from commands import Commands, tree
+from tacit.lm import evaluate
+from tacit.lm.export import export_network
 from tacit.text.vocabulary import SPECIALS
 
 
@@ -119,6 +121,27 @@ def test_files_that_are_none(tacit: Commands, distilled: Make, tmp_path: Path) -
         tacit("evaluate", distilled() / name).refused(name, "no held-out text of its own", "--corpus")
         tacit("evaluate", distilled() / name, "--corpus", "nowhere.txt").refused("nowhere.txt")
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(damaged)
+
+
+def test_a_file_is_scored_on_the_held_out_people_of_a_run(
+    distilled: Make, tacit: Commands, run: Path, tmp_path: Path
+) -> None:
+    """`tacit distill` measured it on the same text; the run's network, in 8 bits or as it is, says the same."""
+    out = distilled()
+    before = tree(run)
+    found = tacit.json("evaluate", out / "model.tacit", "--held-out", run)
+    assert isinstance(found, dict)
+    own = evaluate.evaluate(run)
+    measured = facts(out)["models"]["compact file"]
+    for name in ("perplexity", "top1", "top3", "sll", "tokens", "oov", "people"):
+        assert found[name] == pytest.approx(measured[name], rel=1e-6), name
+    assert found["text"] == own["text"] and found["seen"]["tokens"] == own["seen"]["tokens"]
+    assert evaluate.evaluate(run, held_out=run) == own
+    export_network(run, tmp_path / "network.tacit", people=0)
+    small = evaluate.evaluate(tmp_path / "network.tacit", held_out=run)
+    assert small["tokens"] == own["tokens"] and small["oov"] == own["oov"]
+    assert small["perplexity"] == pytest.approx(own["perplexity"], rel=1e-2) and small.keys() == own.keys()
+    assert tree(run) == before
 
 
 def test_evaluate_prints_a_file_like_a_run(distilled: Make, tacit: Commands, tmp_path: Path) -> None:

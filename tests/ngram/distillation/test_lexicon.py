@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
 from tacit.ngram.distillation import lexicon
-from tacit.ngram.distillation.lexicon import NOTHING, PieceLexicon, of_segments
+from tacit.ngram.distillation.lexicon import NOTHING, PieceLexicon, of_segments, read_words
 from tacit.text import pieces, vocabulary
-from tacit.text.vocabulary import EOS, UNK
+from tacit.text.vocabulary import BOS, EOS, UNK
 
 INNER, LAST = [3, 4, 5], [6, 7, 8]  # pieces without and with the marker
 P = 9
@@ -107,6 +107,33 @@ def test_openfst_finds_the_same_machine(words: list[tuple[int, ...]]) -> None:
     small = fst.determinize(judge.copy().encode(mapper)).minimize()
     assert fst.equivalent(fst.determinize(ours.copy().encode(mapper)), small)
     assert small.num_states() == len(m)
+
+
+@settings(max_examples=30, deadline=None)
+@given(segments, st.integers(0, 1000))
+def test_sentences_of_pieces_are_read_as_words(words: list[tuple[int, ...]], seed: int) -> None:
+    """Any pieces at all, against a look-up of each word's spelling."""
+    spelt = with_specials(words)
+    last = np.array([True] * 3 + [False] * 3 + [True] * 3)
+    draw = np.random.default_rng(seed)
+    rows, expected = [], []
+    for _ in range(6):
+        body: list[int] = []
+        for _ in range(int(draw.integers(0, 5))):
+            body += spelt[draw.integers(2, len(spelt))]
+            body += draw.integers(2, 9, draw.integers(0, 3)).tolist()
+        rows.append([BOS, *body, EOS])
+        said, begun = [BOS], []
+        for piece in body:
+            begun.append(piece)
+            if last[piece]:
+                said.append(spelt.index(tuple(begun)) if tuple(begun) in spelt else UNK)
+                begun = []
+        expected += [*said, *([UNK] if begun else []), EOS]
+    tokens, offsets = np.array([t for row in rows for t in row]), np.cumsum([0, *map(len, rows)])
+    found, bounds = read_words(of_segments(spelt, 9), tokens, offsets, last)
+    assert found.tolist() == expected
+    assert found[bounds[:-1]].tolist() == [BOS] * 6 and found[bounds[1:] - 1].tolist() == [EOS] * 6
 
 
 def test_words_without_pieces_are_left_out() -> None:

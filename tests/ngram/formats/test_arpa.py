@@ -225,11 +225,24 @@ def test_what_other_toolkits_write(tmp_path: Path) -> None:
             "line 23: 'new york city' has a backoff weight",
         ),
         ([("-99 <s> -0.30103\n", ""), ("ngram 1=6", "ngram 1=5")], "line 6: expected a unigram for <s>"),
+        (
+            [("-0.6 new -0.2", "-0.6 new 0.7")],
+            "line 10: the backoff weight 0.7 of 'new' gives a word log10 p = 0.1; expected 0 or less",
+        ),
+        ([("new york -0.05", "new york 300")], "line 16: the backoff weight 300 of 'new york' gives a word"),
+        ([("new york -0.05", "new york 1e308")], "line 16: the backoff weight 1e.308 of 'new york'"),
     ],
 )
 def test_bad_files_are_told_by_their_line(tmp_path: Path, changes: list[tuple[str, str]], told: str) -> None:
     path = small(tmp_path, *changes)
     refused(lambda: arpa.read(path), told, tmp_path)
+
+
+def test_a_backoff_weight_above_one_is_legal(tmp_path: Path) -> None:
+    """The likeliest word that backs off after "new" is "new" itself, with log10 p = -0.6."""
+    v, model = arpa.read(small(tmp_path, ("-0.6 new -0.2", "-0.6 new 0.5")))
+    after_new = np.full(len(v) - 1, model.topology.targets[v.index["new"] - 1])
+    assert log_probs(model, after_new, np.arange(1, len(v))).max() / math.log(10) == pytest.approx(-0.1)
 
 
 def test_other_bad_input(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from tacit.base.arrays import Floats, Ints
 from tacit.lm.dense import encodable
 from tacit.lm.protocol import Bulk, MessageLogProbs, Model
-from tacit.ngram.compact.reader import Compact, State
+from tacit.ngram.compact.arrays import Compact, State
 from tacit.ngram.compact.search import best
 from tacit.ngram.model import automaton_along
 from tacit.ngram.score import score

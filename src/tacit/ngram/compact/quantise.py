@@ -10,7 +10,8 @@ e^{value/3} instead, because errors in large weights, even rare ones, shift the 
 
 The backoff weights correct the sums of probabilities after rounding: the unigrams are scaled to sum to one, and from
 short histories to long ones w[φ] is recomputed from the rounded probabilities and rounded in turn. Only where the
-failure arc has almost no probability left can a sum be off by more than this last rounding.
+failure arc has almost no probability left can a sum be off by more than this last rounding. Where rounding up would
+give a word a probability above one, which readers refuse, the weight is rounded down.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats
+from tacit.ngram.above_one import TOLERANCE, most_by_backoff
 from tacit.ngram.automaton import Automaton, log_probs
 from tacit.ngram.validity import shares
 from tacit.text.vocabulary import EOS
@@ -74,6 +76,11 @@ def quantise(model: Automaton) -> Quantised:
         table, code = _bins(wanted, _counts(use[here]), 256)
         backoff[here], values[here] = code, table[code]
         backoff_tables.append(_padded(table))
+    while (high := (most_by_backoff(Automaton(shape, rounded, values)) > TOLERANCE) & (backoff > 0)).any():
+        backoff[high] -= 1
+        for d in range(1, order):
+            here = np.flatnonzero(high & (shape.depth == d))
+            values[here] = backoff_tables[d - 1][backoff[here]]
     return Quantised(codes, backoff, tuple(p_tables), tuple(backoff_tables))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.base.errors import TacitError
-from tacit.ngram.compact.reader import FAVOURITES, Compact, State
+from tacit.ngram.compact.arrays import FAVOURITES, Compact, State
 from tacit.text.vocabulary import SPECIALS
 
 _FIRST = 64  # favourites that are tried before the others

@@ -6,7 +6,8 @@ word as the number of bytes that it shares with the word before it, and the rest
     first word:    length, bytes
     other words:   bytes shared, length of the rest, bytes of the rest
 
-Numbers are varints: seven bits a byte, lowest first; the eighth bit is set if another byte follows. `starts` holds the
+Numbers are varints of at most four bytes: seven bits a byte, lowest first; the eighth bit is set if another byte
+follows. `starts` holds the
 start of each block, so a word is found by a binary search over the blocks' first words and a walk through one block.
 Words with a common prefix are neighbours, so a typed prefix is a range of numbers.
 """
@@ -61,7 +62,12 @@ class Words:
 
     def every(self) -> tuple[str, ...]:
         """Returns all words in order."""
-        return tuple(word.decode() for b in range(len(self.starts) - 1) for word in self._block(b))
+        return tuple(word.decode() for word in self.keys())
+
+    def keys(self) -> Iterator[bytes]:
+        """Yields the bytes of all words in order; raises a ValueError where a block is not made of whole words."""
+        for block in range(len(self.starts) - 1):
+            yield from self._block(block)
 
     def _first(self, block: int) -> bytes:
         length, at = _number(self.text, int(self.starts[block]))
@@ -75,6 +81,8 @@ class Words:
             if at:
                 shared, at = _number(text, at)
             length, at = _number(text, at)
+            if shared > len(word) or at + length > len(text):
+                raise ValueError("a word is cut short")
             word = word[:shared] + text[at : at + length]
             at += length
             yield word
@@ -110,6 +118,8 @@ def _number(text: bytes | memoryview, at: int) -> tuple[int, int]:
         value |= (byte & 127) << shift
         shift += 7
         at += 1
+        if shift > 21:
+            raise ValueError("a word is too long")
     return value | byte << shift, at + 1
 
 

@@ -14,8 +14,9 @@ from tacit.base.files import write_atomic
 from tacit.base.sections import assemble
 from tacit.ngram.automaton import Automaton
 from tacit.ngram.compact import words as compact_words
+from tacit.ngram.compact.arrays import PICK, RANK
 from tacit.ngram.compact.quantise import quantise
-from tacit.ngram.compact.reader import FORM, PICK, RANK
+from tacit.ngram.compact.reader import FORM
 from tacit.ngram.grams import grams
 from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 

@@ -17,12 +17,16 @@ import numpy as np
 
 from tacit.base.arrays import Floats
 from tacit.base.errors import TacitError
-from tacit.base.progress import Progress, no_progress
+from tacit.base.progress import Progress, no_progress, stage
+from tacit.federated import availability
 from tacit.federated.sampling import cohort_size
-from tacit.ngram.counts import whitelist
+from tacit.ngram.counts import private, whitelist
 from tacit.ngram.counts.convergence import compared_at, halves, rounds_between_new
+from tacit.ngram.counts.private import Noised, Privacy
 from tacit.ngram.counts.quality import change, score_counts, share
 from tacit.ngram.counts.unigrams import Round, chosen_words, counting, whole_counts
+from tacit.privacy.ledger import Release
+from tacit.runs.conditions import refuse_in_simulator
 from tacit.runs.config import Config
 from tacit.runs.data import prepare
 from tacit.scoring.scores import Sums
@@ -48,32 +52,47 @@ class CountOptions:
     cohort: int = 0  # clients a round; 0: as [sampling] says
     capacity: int = 0  # words a keyboard can hold; 0: half of those seen, 64,000 at most
     order: int = 3  # of the n-gram whose unigrams are replaced
+    privacy: Privacy | None = None  # noise; None: none
 
 
 class Counted(NamedTuple):
     """The result of a count."""
 
     counts: list[tuple[str, int]]  # of the chosen λ, by falling count; words never seen are left out
-    lines: list[dict[str, Any]]  # convergence, one for each round
+    lines: list[dict[str, Any]]  # convergence, one for each round; of a private count only who took part
     summary: dict[str, Any]
+    release: Release  # for the ledger
 
 
 def check_options(options: CountOptions) -> None:
-    """Refuses a λ that is not above 0."""
+    """Refuses a λ that is not above 0, and settings that do not go with noise."""
     for limit in options.limits:
         if not limit > 0:
             raise TacitError(
                 f"--lambda {limit:g}: λ must be above 0; 1 gives everybody the same weight, inf does not clip"
             )
+    if options.privacy is None:
+        return
+    private.check(options.privacy)
+    if not options.privacy.words and (len(options.limits) != 1 or math.isinf(options.limits[0])):
+        raise TacitError("--epsilon needs one finite --lambda: each λ is a release, and inf bounds nobody")
+    if options.privacy.words and (options.whitelist or options.rounds or options.cohort):
+        raise TacitError(
+            "--open counts every client once, over any words; leave out --whitelist, --rounds and --cohort"
+        )
 
 
 def counted_words(
     config: Config, options: CountOptions, data: Path | None = None, progress: Progress = no_progress
 ) -> Counted:
     """Counts words in rounds and compares the λ on held-out people; writes nothing."""
+    availability.refuse(config.availability, "counting")
+    refuse_in_simulator(config.conditions)
+    if options.privacy and options.privacy.words:
+        return _open_words(config, options.privacy, data, progress)
     config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="lower"))
     beside = supplement.find(config.text, config.typists, options.supplement, data)
-    words, central = _whitelist(options, beside, config, data)
+    words, central = whitelisted(options, beside, config, data)
     ready = prepare(config, words, data)
     clients, rounds = len(ready.clients), options.rounds or config.training.rounds
     if options.cohort > clients:
@@ -81,19 +100,25 @@ def counted_words(
     cohort = options.cohort or cohort_size(config.sampling, clients)
     sampling = dataclasses.replace(config.sampling, clients=cohort)
     round_ = counting(ready.clients, len(words), options.limits, sampling, config.seed)
+    if options.privacy:  # the words of a round are not for the screen, either
+        progress = stage(progress, 0.0, 1.0, "counting")
     totals, lines = collect(round_, options.limits, len(words), rounds, progress)
-    if not totals.any():
-        raise TacitError(
-            "no client typed a word of the whitelist; give a whitelist in the language of the clients"
-        )
+    totals, lines, release, noise = protected(
+        totals,
+        lines,
+        options,
+        lambda: private.most_rounds(sampling, ready.clients.sizes, config.seed, rounds),
+    )
+    seen = int(np.count_nonzero(totals.any(axis=0)))
+    check_seen(totals)
     # a keyboard with room for every word seen would hold the same words for every λ
-    capacity = options.capacity or min(MOST_WORDS, max(1, lines[-1]["seen"] // 2))
+    capacity = options.capacity or min(MOST_WORDS, max(1, seen // 2))
     text = beside.packed(words) if beside else None
     table = _table(options, words, capacity, ready, totals, central, text)
     chosen = _choose(
         options.limits, [score_counts(counts, words, capacity, ready.valid) for counts in totals]
     )
-    counts, scale = _ranked(words, totals[options.limits.index(chosen)])
+    counts, scale = ranked(words, totals[options.limits.index(chosen)])
     return Counted(
         counts,
         lines,
@@ -106,18 +131,75 @@ def counted_words(
             "clients": clients,
             "cohort": cohort,
             "rounds": rounds,
-            "seen": lines[-1]["seen"],
+            "seen": seen,
             "lambda": limit_name(chosen),
             "scale": scale,
-            "chosen_by": "the smallest whose OOV rate on validation people is not significantly above the lowest",
+            "chosen_by": "given"
+            if options.privacy
+            else "the smallest whose OOV rate on validation people is not significantly above the lowest",
             "order": options.order,
             "table1": table,
             "convergence": next((line["z"] for line in reversed(lines) if "z" in line), None),
             "bytes_per_client_and_round": {"down": 0, "up": 4 * len(words) * len(options.limits)},
-            "epsilon": None,
-            "epsilon_reason": no_epsilon(options.limits),
+            **noise,
         },
+        release,
     )
+
+
+def protected(
+    totals: Floats, lines: list[dict[str, Any]], options: CountOptions, most: Callable[[], int]
+) -> tuple[Floats, list[dict[str, Any]], Release, dict[str, Any]]:
+    """Returns the sums with the noise that was asked for, their lines and release, and what the summary says of both.
+
+    `most` gives the number of rounds that any one client takes part in, at most.
+    """
+    release = Release("counts", "none", reason=no_epsilon(options.limits))
+    if options.privacy is None:
+        return totals, lines, release, {"epsilon": None, "epsilon_reason": release.reason}
+    rounds = most()
+    noised = private.over_whitelist(totals[0], options.limits[0], rounds, options.privacy)
+    # what else is known about the sums is not noised
+    lines = [{key: line[key] for key in ("round", "clients", "dropped")} for line in lines]
+    noise = _noise(options.privacy, noised) | {"rounds_of_a_client": rounds}
+    return noised.counts[None], lines, noised.release, noise
+
+
+def check_seen(totals: Floats) -> None:
+    """Refuses a count of nothing."""
+    if not totals.any():
+        raise TacitError(
+            "no client typed a word of the whitelist; give a whitelist in the language of the clients"
+        )
+
+
+def _noise(privacy: Privacy, noised: Noised) -> dict[str, Any]:
+    """Returns what the summary says about the noise."""
+    return {
+        "epsilon": privacy.epsilon,
+        "epsilon_reason": "",
+        "delta": 0.0 if noised.release.mechanism == "laplace" else privacy.delta,
+        "mechanism": noised.release.mechanism,
+        "noise_scale": noised.scale,
+        "threshold": noised.threshold,
+    }
+
+
+def _open_words(config: Config, privacy: Privacy, data: Path | None, progress: Progress) -> Counted:
+    """Counts in how many clients' text each word is, over any words, and releases the words above the threshold."""
+    text = dataclasses.replace(config.text, case="lower", vocabulary=0, words="", pieces=0, inventory="")
+    ready = prepare(dataclasses.replace(config, text=text), None, data, progress)
+    noised = private.open_words(ready.clients, ready.vocabulary, privacy)
+    counts, scale = ranked(ready.vocabulary, noised.counts)
+    summary = {
+        "name": config.name,
+        "corpus": config.text.corpus,
+        "clients": len(ready.clients),
+        "words_of_a_client": privacy.words,
+        "seen": len(counts),
+        "scale": scale,
+    }
+    return Counted(counts, [], summary | _noise(privacy, noised), noised.release)
 
 
 def _choose(limits: Sequence[float], valid: Sequence[Sums]) -> float:
@@ -192,13 +274,14 @@ def _z(half: Floats, whole: Floats) -> dict[str, dict[str, float]]:
     return {which: z._asdict() for which, z in halves(half, whole).items()}
 
 
-def _ranked(words: Vocabulary, counts: Floats) -> tuple[list[tuple[str, int]], int]:
+def ranked(words: Vocabulary, counts: Floats) -> tuple[list[tuple[str, int]], int]:
+    """Returns words with their counts as whole numbers, by falling count, and the power of ten of these numbers."""
     whole, scale = whole_counts(counts)
     pairs = [(words.words[i], int(whole[i])) for i in np.flatnonzero(whole).tolist()]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0])), scale
 
 
-def _whitelist(
+def whitelisted(
     options: CountOptions, beside: Supplement | None, config: Config, data: Path | None
 ) -> tuple[Vocabulary, Floats | None]:
     """Returns the whitelist, and how often the supplement has each of its words, [V]."""

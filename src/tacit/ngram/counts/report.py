@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.base.printable import html_text
 from tacit.ngram.counts.counted import Counted, window
 from tacit.runs import plots
 from tacit.runs.report import document, table
@@ -94,14 +94,16 @@ def page(counted: Counted) -> str:
     """Returns the page as HTML."""
     s = counted.summary
     title = f"Tacit: words of {s['name']} counted across devices"
+    if "words_of_a_client" in s:
+        return _open_page(counted, title)
+    if "table1" not in s:
+        return _plain_page(counted, title)
     lead = (
         f"{s['cohort']:,} of {s['clients']:,} clients a round, {s['rounds']:,} rounds: {s['seen']:,} of the "
         f"{s['whitelist']:,} words of the whitelist were seen. The server got sums of "
         + ("counts, clipped to each λ (not for λ = ∞)" if "inf" in s["table1"] else "clipped counts")
         + ", nothing else."
     )
-    top = [["", "word", "count"]]
-    top += [[str(i), word, f"{n:,}"] for i, (word, n) in enumerate(counted.counts[:_TOP], start=1)]
     scaled = f" times {s['scale']:,}" if s["scale"] > 1 else ""
     facts = [
         ["corpus", s["corpus"]],
@@ -113,16 +115,21 @@ def page(counted: Counted) -> str:
             "a client sends per round",
             f"{s['bytes_per_client_and_round']['up'] / 1e6:.2f} MB for all λ together",
         ],
-        ["privacy", f"ε: none ({s['epsilon_reason']})"],
+        ["privacy", privacy_fact(s)],
     ]
-    return document(
-        title,
-        [
-            f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
+    convergence = []
+    if s["epsilon"] is None:  # with noise, the sums of single rounds are not shown
+        convergence = [
             "<h2>Convergence (Figure 3)</h2>",
             *(f"<figure>{svg}</figure>" for svg in figures(counted)),
             "<p>Left: distance between the counts of two halves of the rounds. Nested halves agree too well, "
             "and Z falls below 0. Counts of people are not Poisson: this is a diagnostic, not a test.</p>",
+        ]
+    return document(
+        title,
+        [
+            f"<h1>{html_text(title)}</h1><p class=lead>{html_text(lead)}</p>",
+            *convergence,
             "<h2>The effect of λ (Table 1)</h2>",
             table(comparison(s)),
             "<p>Measured: on held-out typists of this corpus. OOV rate: typed words that are not among the "
@@ -131,9 +138,73 @@ def page(counted: Counted) -> str:
             "own unigrams, ± a 95 % interval over people (jackknife). Kept: what clipping leaves of all counts.</p>"
             "<p><b>Published: live A/B test on Gboard users in American English</b> (paper 4, Table 1), relative to "
             "unigrams of centrally collected logs. Other people, words and n-gram: compare signs, not sizes.</p>",
-            f"<h2>The commonest words, λ = {html.escape(s['lambda'].replace('inf', '∞'))}{scaled}</h2>",
-            table(top),
+            f"<h2>The commonest words, λ = {html_text(s['lambda'].replace('inf', '∞'))}{scaled}</h2>",
+            table(_top(counted)),
             "<h2>The count</h2>",
             table([["", ""], *facts]),
         ],
     )
+
+
+def _open_page(counted: Counted, title: str) -> str:
+    """Returns the page of a count over any words."""
+    s = counted.summary
+    lead = (
+        f"{s['clients']:,} clients sent at most {s['words_of_a_client']:,} words each. {s['seen']:,} words reached the "
+        f"threshold of {s['threshold']:,.1f} with noise of {s['noise_scale']:,.1f}."
+    )
+    return document(
+        title,
+        [
+            f"<h1>{html_text(title)}</h1><p class=lead>{html_text(lead)}</p>",
+            "<h2>The commonest words, by clients that have them</h2>",
+            table(_top(counted)),
+            "<h2>The count</h2>",
+            table([["", ""], ["corpus", s["corpus"]], ["privacy", privacy_fact(s)]]),
+        ],
+    )
+
+
+def _plain_page(counted: Counted, title: str) -> str:
+    """Returns the page of a count without held-out people on the server: text on a network stays where it is."""
+    s = counted.summary
+    scaled = f" times {s['scale']:,}" if s["scale"] > 1 else ""
+    limit = html_text(s["lambda"].replace("inf", "∞"))
+    lead = (
+        f"{s['reported']:,} of {s['clients']:,} invited clients answered in {s['rounds']:,} rounds: {s['seen']:,} of "
+        f"the {s['whitelist']:,} words of the whitelist were seen."
+    )
+    facts = [
+        ["whitelist", f"{s['whitelist']:,} words ({s['supplement'] or 'given'})"],
+        ["a client sends per round", f"{s['bytes_per_client_and_round']['up'] / 1e6:.2f} MB"],
+        ["privacy", privacy_fact(s)],
+    ]
+    return document(
+        title,
+        [
+            f"<h1>{html_text(title)}</h1><p class=lead>{html_text(lead)}</p>",
+            f"<h2>The commonest words, λ = {limit}{scaled}</h2>",
+            table(_top(counted)),
+            "<h2>The count</h2>",
+            table([["", ""], *facts]),
+        ],
+    )
+
+
+def _top(counted: Counted) -> list[list[str]]:
+    rows = [[str(i), word, f"{n:,}"] for i, (word, n) in enumerate(counted.counts[:_TOP], start=1)]
+    return [["", "word", "count"], *rows]
+
+
+def privacy_fact(summary: Mapping[str, Any]) -> str:
+    """Returns in words which ε a count has.
+
+    >>> privacy_fact({"epsilon": 1.0, "delta": 0.0, "mechanism": "laplace", "noise_scale": 100.0})
+    'ε = 1 at δ = 0 (laplace noise of 100.0)'
+    """
+    s = summary
+    if s["epsilon"] is None:
+        return f"ε: none ({s['epsilon_reason']})"
+    noise = f"ε = {s['epsilon']:g} at δ = {s['delta']:g} ({s['mechanism']} noise of {s['noise_scale']:,.1f})"
+    more = s.get("earlier_releases", 0)
+    return noise + (f"; earlier releases from this directory count as well: {more:,}" if more else "")

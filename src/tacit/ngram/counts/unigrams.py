@@ -30,10 +30,11 @@ from tacit.base.arrays import Floats, Ints
 from tacit.base.errors import TacitError
 from tacit.federated import trees
 from tacit.federated.aggregation import Aggregation, ClientMessage
+from tacit.federated.algorithm import round_key
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.cohort_sums import cohort_sums
 from tacit.federated.executors import Executor
-from tacit.federated.local import ClientConfig, Cohort
-from tacit.federated.rounds import round_key
+from tacit.federated.local import Broadcast, Cohort, Sending
 from tacit.federated.sampling import SamplingConfig, choose, chosen_cohort, cohort_size
 from tacit.models.base import Params
 from tacit.text.flat import cells
@@ -152,7 +153,7 @@ def counting(
         return chosen_cohort(chosen, batches, np.ones(len(rows), np.int32))
 
     zeros = jnp.zeros(vocabulary, jnp.float32)
-    sums = cohort_sums(linear_loss, ClientConfig(), rule, cohort_of, zeros, executor=executor)
+    sums = cohort_sums(linear_loss, ClientConfig(), Sending(rule), cohort_of, zeros, executor=executor)
     start = sums.place(zeros)
 
     def round_(t: int) -> Round:
@@ -161,8 +162,8 @@ def counting(
         if not reported:
             return Round(np.zeros((len(limits), vocabulary)), 0, asked)
         # nothing is drawn, but the program takes a key
-        message, _ = sums.program(start, ready.laid, np.float32(1.0), round_key(seed, t))
-        counts = -np.asarray(rule.combine(start, message), np.float64)
+        reply = sums.program(Broadcast(start), ready.laid, np.float32(1.0), round_key(seed, t))
+        counts = -np.asarray(rule.combine(start, reply.message), np.float64)
         if counts.max(initial=0) >= _EXACT:
             word = f"word {int(counts.max(axis=0).argmax())} was counted {counts.max():,.0f} times in round {t + 1}"
             raise TacitError(f"{word}; sums are exact below {_EXACT:,}: take a smaller cohort or a smaller λ")

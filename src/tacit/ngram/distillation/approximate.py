@@ -99,11 +99,13 @@ def algorithm_1(
     weight: float = 0.5,
     progress: Progress = no_progress,
     recast: Recast | None = None,
+    mix: Callable[[Topology, Counts], Counts] | None = None,
 ) -> Models:
     """Returns A_e, A_i, A_m and A_r of a neural model over words.
 
     `supplement` is the model of a supplemental corpus (`topology.from_corpus`); `weight` is A_e's share of A_m;
-    the other arguments bound the inferred and the merged topology as they bound the supplement's.
+    the other arguments bound the inferred and the merged topology as they bound the supplement's. `mix` changes the
+    counts of A_r before its weights are found.
     """
     labels = recast.vocabulary if recast else source.vocabulary
     if supplement.topology.vocabulary != labels:
@@ -118,6 +120,7 @@ def algorithm_1(
     external, inferred = (minimise(s, c).model for s, c in zip(shapes, counts, strict=True))
     merged = merge(external, inferred, weight, max_ngrams, recast_text)
     (again,) = count(source, [merged.topology], text, stage(progress, 2 / 3, 1), recast)
+    again = mix(merged.topology, again) if mix else again
     return Models(external, inferred, merged, minimise(merged.topology, again).model)
 
 

@@ -9,8 +9,8 @@ From a piece network and the topology of a cased n-gram model A_W:
     A_W     CapSampleApprox of A^u_W, an automaton now the source, on the topology of A_W
 
 Without a caser everything is uncased and A^u_W is the result. A_Pe is on the supplemental corpus's topology; A_Pi on
-the one that the word network infers (pieces infer none themselves); A_Pm interpolates both; A_Pr is on its topology.
-One set of sentences of pieces serves all.
+an inferred one; A_Pm interpolates both; A_Pr is on its topology. The paper infers n-grams from a word network's
+sentences; without one, those of the piece network are read as words. One set of sentences of pieces serves all.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from tacit.ngram.automaton import Automaton, Topology, from_trie
 from tacit.ngram.casing import Caser
 from tacit.ngram.distillation.approximate import Models, approximate, at_least_one
 from tacit.ngram.distillation.capitals import recast
-from tacit.ngram.distillation.compose import Composed, compose, to_words, unreadable, walk
-from tacit.ngram.distillation.lexicon import PieceLexicon, lexicon
+from tacit.ngram.distillation.compose import Composed, compose, walk
+from tacit.ngram.distillation.lexicon import PieceLexicon, lexicon, read_words
 from tacit.ngram.distillation.minimise import minimise
 from tacit.ngram.distillation.sampling import SampledModel, Sentences, draw, weighted
-from tacit.ngram.distillation.soft_counts import Counts, SoftTally, added, grouped, reported
+from tacit.ngram.distillation.soft_counts import SoftTally, added, grouped, reported, visits
 from tacit.ngram.distillation.topology import MAX_NGRAMS, merge
+from tacit.ngram.distillation.word_counts import PieceSums, endings, to_words
 from tacit.ngram.grams import grams
 from tacit.ngram.trie import Trie
 from tacit.text.pieces import Pieces
@@ -92,22 +93,30 @@ def piece_text(
     )
 
 
-def count_pieces(text: PieceText, composed: Composed, progress: Progress = no_progress) -> Counts:
-    """Counts on B = M ∘ A and returns the counts on A."""
+def drawn_words(text: PieceText) -> Sentences:
+    """Returns the drawn sentences as words, `<unk>` for those outside the lexicon."""
+    return Sentences(*read_words(text.lexicon, *text.sentences, text.ends))
+
+
+def count_pieces(text: PieceText, composed: Composed, progress: Progress = no_progress) -> PieceSums:
+    """Sums the network's probabilities on B = M ∘ A."""
     way = walk(composed, text.sentences.tokens, text.sentences.offsets, text.ends)
     tally = SoftTally(composed.topology, way.states, whole=True)
     groups = grouped([tally], way.history)
-    unknown = np.zeros(len(composed.words))
+    known, unknown = np.zeros(len(composed.words)), np.zeros(len(composed.words))
     for block in reported(text.source.blocks(text.sentences, groups), groups, progress):
         tally.add(block)
-        lost = unreadable(composed, way.states[block.positions], block.p)
-        unknown += added(way.history[block.positions], lost, len(unknown))
-    return to_words(composed, tally.counts(), unknown)
+        history = way.history[block.positions]
+        ends, lost = endings(composed, way.states[block.positions], block.p)
+        known += added(history, ends, len(known))
+        unknown += added(history, lost, len(unknown))
+    return PieceSums(tally.total, visits(composed.topology, way.states), known, unknown)
 
 
 def words_from_pieces(text: PieceText, topology: Topology, progress: Progress = no_progress) -> Automaton:
     """Returns A^u_W: the model over uncased words, on an uncased topology, that is nearest to a piece network."""
-    return minimise(topology, count_pieces(text, compose(text.lexicon, topology), progress)).model
+    composed = compose(text.lexicon, topology)
+    return minimise(topology, to_words(composed, count_pieces(text, composed, progress))).model
 
 
 def approximate_pieces(
@@ -143,7 +152,7 @@ def algorithm_1_pieces(
     caser: Caser | None = None,
     progress: Progress = no_progress,
 ) -> Models:
-    """Returns A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of the word network's A_Wi."""
+    """Returns A_Pe, A_Pi, A_Pm, A_Pr of a piece network; `inferred` is the topology of A_Pi."""
     external = approximate_pieces(text, supplement, seed, caser, stage(progress, 0, 1 / 3))
     from_inferred = approximate_pieces(text, inferred, seed, caser, stage(progress, 1 / 3, 2 / 3))
     merged = merge(external, from_inferred, weight, max_ngrams)

@@ -1,4 +1,4 @@
-"""Composes a topology over words with a lexicon, B = M ∘ A, and maps counts back (paper 4, section 6).
+"""Composes a topology over words with a lexicon, B = M ∘ A (paper 4, section 6), and reads pieces with it.
 
 A state of B is a pair (q1, q2): the beginning of a word (a state of the lexicon M) after a history (a state of A).
 With R[q1] the words that can still be written from q1, a piece x of M at q1 is an arc of (q1, q2)
@@ -10,28 +10,22 @@ In other words, the arcs of B are the pieces of the words of A's arcs, shared by
 same history; they are computed that way here, by a few sorts instead of a search. B is deterministic, and
 backoff-complete if A is. It has a root for every state of M at every root of A.
 
-Counts are mapped back by w_q[y] = w_{(q_y, q)}[x_y]: y follows q as often as its last piece does after its other
-pieces. Mass that leaves q by φ leaves it once, at some piece: C(φ, q) = Σ_{q1} C(φ, (q1, q)).
-
 A network over pieces also writes words outside A. Such a word is read as `<unk>`: from the first piece that no word
-has, a position has no state (−1) until the word ends. The probability of all pieces that no word has there leaves B at
-its roots; it is given to `<unk>` after the history before the word, and taken from the φ that it did not need
-(`to_words`).
+has, a position has no state (−1) until the word ends. `tacit.ngram.distillation.word_counts` maps counts on B to A.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jax import Array
 
-from tacit.base.arrays import Bools, Floats, Ints
+from tacit.base.arrays import Bools, Ints
 from tacit.base.errors import TacitError
 from tacit.ngram.automaton import NOWHERE, Topology
 from tacit.ngram.distillation.lexicon import PieceLexicon
-from tacit.ngram.distillation.soft_counts import Counts, added
-from tacit.text.flat import cells
+from tacit.text.flat import cells, ends
 from tacit.text.vocabulary import UNK
 
 
@@ -44,7 +38,18 @@ class Composed:
     first: Ints  # [states of B] q1, the state of M
     second: Ints  # [states of B] q2, the state of A
     start: Ints  # [states of A] the state (0, q) of B
-    emits: Ints  # [arcs of A] the arc of B that writes its word; −1 for a word without pieces
+    path_starts: (
+        Ints  # [arcs of A + 1] the word of arc i is spelt by paths[path_starts[i]:path_starts[i + 1]]
+    )
+    paths: Ints  # arcs of B; a word without pieces has none
+
+    @cached_property
+    def emits(self) -> Ints:
+        """The arc of B that writes the word of each arc of A, [arcs of A]; −1 for a word without pieces."""
+        spelt = np.diff(self.path_starts) > 0
+        arcs = np.full(len(spelt), NOWHERE, np.int64)
+        arcs[spelt] = self.paths[self.path_starts[1:][spelt] - 1]
+        return arcs
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,6 @@ def compose(lexicon: PieceLexicon, words: Topology) -> Composed:
             f"state {state} has a word that its backoff state {words.backoff[state]} lacks; "
             "a topology must be backoff-complete"
         )
-    emits = np.full(len(words.labels), NOWHERE, np.int64)
-    ends = np.cumsum(many) - 1
-    emits[many > 0] = inverse[ends[many > 0]]
     start = np.searchsorted(pairs, np.arange(len(words)) * width)
     topology = Topology(
         vocabulary=lexicon.pieces,
@@ -110,11 +112,11 @@ def compose(lexicon: PieceLexicon, words: Topology) -> Composed:
         backoff=np.where(back < 0, NOWHERE, backoff),
         initial=int(start[words.initial]),
     )
-    return Composed(topology, words, first, second, start, emits)
+    return Composed(topology, words, first, second, start, ends(many), inverse)
 
 
-def walk(composed: Composed, tokens: Ints, offsets: Ints, ends: Bools) -> Walk:
-    """Reads sentences of pieces `<s> … </s>`; `ends` [pieces] says after which pieces a word ends.
+def walk(composed: Composed, tokens: Ints, offsets: Ints, last: Bools) -> Walk:
+    """Reads sentences of pieces `<s> … </s>`; `last` [pieces] says after which pieces a word ends.
 
     All sentences go at once, one piece at a time.
     """
@@ -133,40 +135,11 @@ def walk(composed: Composed, tokens: Ints, offsets: Ints, ends: Bools) -> Walk:
         on = now[by] >= 0
         arc[on] = b.reading(now[by][on], piece[on])[1]
         now[by] = np.where(arc >= 0, b.targets[arc], -1)
-        lost = by[(arc < 0) & ends[piece]]  # an unknown word is over
+        lost = by[(arc < 0) & last[piece]]  # an unknown word is over
         read = a.reading(history[lost], np.full(len(lost), UNK))[1]
         if (read < 0).any():
             raise TacitError("the automaton has no arc for <unk>, which words outside it are read as")
         now[lost] = composed.start[a.targets[read]]
-        over = by[ends[piece] & (now[by] >= 0)]
+        over = by[last[piece] & (now[by] >= 0)]
         history[over] = composed.second[now[over]]
     return Walk(states, before)
-
-
-def unreadable(composed: Composed, states: Ints, p: Array | Floats) -> Floats:
-    """Returns the probability of pieces that no word has at these states, [rows]; p [rows or more, pieces]."""
-    shape = composed.topology
-    root = states.copy()
-    while (on := shape.backoff[root] >= 0).any():
-        root = np.where(on, shape.backoff[root], root)
-    which, place = np.unique(root, return_inverse=True)
-    row, arcs = shape.arcs_of(which)
-    mask = np.ones((len(which), shape.vocabulary), np.bool_)
-    mask[row, shape.labels[arcs]] = False
-    return np.asarray((p[: len(states)] * mask[place]).sum(axis=1), np.float64)
-
-
-def to_words(composed: Composed, counts: Counts, unknown: Floats) -> Counts:
-    """Returns counts on B as counts on A; `unknown` [states of A] is the mass of words outside A after each state."""
-    a = composed.words
-    arcs = np.where(composed.emits >= 0, counts.arcs[composed.emits], 0.0)
-    phi = added(composed.second, counts.phi, len(a))
-    state, arc = a.reading(np.arange(len(a)), np.full(len(a), UNK))
-    if (arc[unknown > 0] < 0).any():
-        raise TacitError("the automaton has no arc for <unk>, which words outside it are read as")
-    arcs += added(np.maximum(arc, 0), np.where(arc >= 0, unknown, 0.0), len(arcs))
-    while (on := (state >= 0) & (a.backoff[state] >= 0)).any():  # from its own arc on, `<unk>` needs no φ
-        phi -= added(state[on], unknown[on], len(a))
-        state = np.where(on, a.backoff[state], -1)
-    phi = np.where(a.backoff >= 0, np.maximum(phi, 0.0), 0.0)
-    return Counts(arcs, phi, added(a.owners, arcs, len(a)) + phi)

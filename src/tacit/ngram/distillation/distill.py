@@ -6,7 +6,8 @@
     words.combined     AOSP's word list with bigrams, which HeliBoard, OpenBoard and FUTO compile
     summary.json       size and quality, beside the network and beside plain n-gram models of the same size
 
-All files are written together. On bad input or a full disk none is written, and an earlier model stays as it was.
+All files are written together (`tacit.base.transaction`). On bad input or a full disk none is written, and an earlier
+model stays as it was.
 """
 
 from __future__ import annotations
@@ -15,12 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from tacit import runs
-from tacit.base import files
+from tacit.base import consent, files
 from tacit.base.progress import Progress, no_progress
+from tacit.base.transaction import Kind, transaction
 from tacit.ngram.distillation.figures import held_out_text, measure
 from tacit.ngram.distillation.files import write_model
 from tacit.ngram.distillation.model import DistillOptions, distilled_model, unigram_counts, words_of
 from tacit.ngram.formats import aosp
+from tacit.runs import spending
+
+KIND = Kind(
+    "tacit distill",
+    "tacit distill 1",
+    ("model.tacit", "model.arpa", "model.fst.txt", "model.syms", "words.combined", "summary.json"),
+)
 
 
 def distill(
@@ -39,27 +48,21 @@ def distill(
     `skip` leaves out words that it cannot hold.
     """
     run = runs.load(path)
-    check_out(out)
-    aosp.check_locale(out / "words.combined", locale)
-    if not skip:
-        aosp.check_words(out / "words.combined", [*words_of(run).words, *unigram_counts(options)])
-    distilled = distilled_model(run, options, data, progress)
-    text = held_out_text(run, distilled, data)
     name = run.config.name
-    with files.all_or_nothing(out) as folder:
+    with transaction(out, KIND) as folder:
+        aosp.check_locale(out / "words.combined", locale)
+        if not skip:
+            aosp.check_words(out / "words.combined", [*words_of(run).words, *unigram_counts(options)])
+        ready = run.prepare(data)  # a text that has changed is refused before minutes of work
+        distilled = distilled_model(run, options, data, progress, ready.clients)
+        text = held_out_text(run, distilled, ready, data)
         sizes = write_model(folder, distilled, name, locale, date, skip)
         figures = measure(run, distilled, options, text, folder / "model.tacit")
         beside = {"supplement": distilled.beside, "supplement_corpus": distilled.corpus}
-        summary = {"name": name, "base": runs.digest(path), **beside, **figures, "bytes": sizes}
+        about = {"format": KIND.format, "name": name, "base": runs.digest(path)}
+        private = spending.of_model(path, *([options.unigrams] if options.unigrams else []))
+        summary = {**about, **beside, **figures, "bytes": sizes, **private}
         files.write_atomic(folder / "summary.json", files.to_json(summary) + "\n")
+    if distilled.corpus:  # for `tacit serve`, which builds a model of the supplement
+        consent.remember(distilled.corpus, (path / "config.toml").read_bytes())
     return summary
-
-
-def check_out(out: Path) -> None:
-    """Refuses a directory that holds a run or other figures; an earlier model may be replaced."""
-
-    def reusable(out: Path) -> bool:
-        other = (out / "summary.json").exists() and not (out / "model.tacit").exists()
-        return not other and not (out / "config.toml").exists()
-
-    files.check_out(out, reusable, "holds a run or other figures already")

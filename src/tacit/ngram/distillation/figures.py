@@ -25,6 +25,7 @@ from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.score import score
 from tacit.scoring.scores import summary
 from tacit.text.packed import Packed
+from tacit.text.prepare import Prepared
 from tacit.text.vocabulary import BOS, UNK, Vocabulary
 
 _ASKED = 300  # contexts whose suggestions are timed
@@ -38,9 +39,12 @@ class HeldOutText(NamedTuple):
     collected: Packed | None  # what the clients typed, in words; None where it is never in one place
 
 
-def held_out_text(run: runs.Run, distilled: Distilled, data: Path | None) -> HeldOutText:
-    """Reads the text of the run's held-out people (or its test split), and its clients' text."""
-    ready = words = run.prepare(data)
+def held_out_text(run: runs.Run, distilled: Distilled, ready: Prepared, data: Path | None) -> HeldOutText:
+    """Returns the text of the run's held-out people (or its test split), and its clients' text.
+
+    `ready` is the run's text in the labels of the network; words of another vocabulary are read anew.
+    """
+    words = ready
     # unigrams of a larger vocabulary count as known
     known = words_of(run) if distilled.caser else distilled.vocabulary
     if run.spelling or len(known) > len(run.vocabulary):
@@ -74,6 +78,8 @@ def measure(
     shape = distilled.model.topology
     return {
         "topology": options.topology,
+        "inferred_from": _inferred_from(run, options),
+        "client_counts": options.client_counts,
         "order": options.order,
         "cased": options.cased,
         "ngrams": len(shape.labels),
@@ -83,6 +89,13 @@ def measure(
         "models": models,
         "latency_us": latency(stored, words, in_file),
     }
+
+
+def _inferred_from(run: runs.Run, options: DistillOptions) -> str | None:
+    """Returns whose sentences gave n-grams: those of a network over words or over pieces; None: nobody's."""
+    if options.topology == "e":
+        return None
+    return "pieces" if run.spelling and not options.pieces else "words"
 
 
 def _kneser_ney(

@@ -19,11 +19,11 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.base.arrays import Ints
+from tacit.base.arrays import Bools, Ints
 from tacit.base.errors import TacitError
 from tacit.text.flat import ends
 from tacit.text.pieces import Pieces
-from tacit.text.vocabulary import EOS, UNK, Vocabulary
+from tacit.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
 NOTHING = -1  # no output (ε), or no arc
 
@@ -118,3 +118,32 @@ def lexicon(pieces: Pieces, words: Vocabulary) -> PieceLexicon:
     segments = pieces.segment(words.words[UNK + 1 :])
     spelt = [() if s == (UNK,) else s for s in segments]
     return of_segments([(), (EOS,), (UNK,), *spelt], len(pieces))
+
+
+def read_words(m: PieceLexicon, tokens: Ints, offsets: Ints, last: Bools) -> tuple[Ints, Ints]:
+    """Returns sentences of pieces `<s> … </s>` as sentences of words, tokens and offsets; others become `<unk>`.
+
+    `last` [pieces] says after which pieces a word ends; one that `</s>` cuts off is `<unk>`, too.
+
+    >>> m = of_segments([[], [1], [2], [3, 4], [3, 5]], pieces=6)  # ab and ac, of a, b, c
+    >>> last = np.array([True, True, True, False, True, True])
+    >>> words, offsets = read_words(m, np.array([0, 3, 4, 3, 5, 1, 0, 4, 3, 1]), np.array([0, 6, 10]), last)
+    >>> words.tolist(), offsets.tolist()
+    ([0, 3, 4, 1, 0, 2, 2, 1], [0, 4, 8])
+    """
+    written = np.full((len(tokens), 2), NOTHING, np.int64)  # a word cut off before `</s>`, and a word
+    written[offsets[:-1], 1] = BOS
+    lengths = np.diff(offsets)
+    by = np.argsort(-lengths, kind="stable")
+    now = np.zeros(len(lengths), np.int64)  # [sentences] state of M, −1 inside an unknown word
+    for i in range(1, int(lengths.max(initial=1))):
+        by = by[: np.searchsorted(-lengths[by], -i, side="left")]  # sentences that have an i-th token
+        at = offsets[by] + i
+        piece = np.asarray(tokens[at], np.int64)
+        arc = m.arc(now[by], piece)
+        said = np.where(arc >= 0, m.outputs[arc], np.where(last[piece], UNK, NOTHING))
+        written[at, 1] = np.where(piece == EOS, EOS, said)
+        written[at, 0] = np.where((piece == EOS) & (arc < 0), UNK, NOTHING)
+        now[by] = np.where(last[piece], 0, np.where(arc >= 0, m.targets[arc], NOTHING))
+    many = (written >= 0).sum(axis=1)
+    return written[written >= 0], ends(np.add.reduceat(many, offsets[:-1]) if len(lengths) else lengths)

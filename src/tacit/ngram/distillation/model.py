@@ -6,6 +6,7 @@ N-grams, and capitals with `cased`, come from the supplemental corpus. Weights c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -19,18 +20,27 @@ from tacit.ngram import casing
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.distillation import capitals, sampling
 from tacit.ngram.distillation.approximate import Models, Recast, algorithm_1, count
-from tacit.ngram.distillation.approximate_pieces import algorithm_1_pieces, approximate_pieces, piece_text
+from tacit.ngram.distillation.approximate_pieces import (
+    algorithm_1_pieces,
+    approximate_pieces,
+    drawn_words,
+    piece_text,
+)
+from tacit.ngram.distillation.client_counts import check_limit, client_counts, mixed
 from tacit.ngram.distillation.large_vocabulary import with_unigrams
 from tacit.ngram.distillation.minimise import minimise
 from tacit.ngram.distillation.sampling import SampledModel, Sentences
+from tacit.ngram.distillation.soft_counts import Counts
 from tacit.ngram.distillation.topology import MAX_NGRAMS, from_corpus
 from tacit.ngram.validity import require
 from tacit.text import supplement
+from tacit.text.packed import ClientText
 from tacit.text.pieces import Spelling, read_counts
 from tacit.text.supplement import Supplement
 from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 Choice = Literal["e", "i", "m", "r"]
+Mix = Callable[[Topology, Counts], Counts]
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,9 @@ class DistillOptions:
     max_ngrams: int = MAX_NGRAMS  # single words included
     topology: Choice = "r"  # which model of Algorithm 1: A_e, A_i, A_m or A_r
     cased: bool = False  # restore capitals
-    pieces: Path | None = None  # for a word-piece model: the run over words that infers n-grams
+    pieces: Path | None = None  # for a word-piece model: a run over words that infers n-grams in its place
     unigrams: Path | None = None  # counts.tsv of `tacit count`: the single words of a larger vocabulary
+    client_counts: float | None = None  # λ: n-grams counted on the clients, mixed into the network's weights
     sentences: int = 20_000  # drawn from the network
     seed: int = 0
 
@@ -61,12 +72,18 @@ class Distilled(NamedTuple):
 
 
 def distilled_model(
-    run: runs.Run, options: DistillOptions, data: Path | None = None, progress: Progress = no_progress
+    run: runs.Run,
+    options: DistillOptions,
+    data: Path | None = None,
+    progress: Progress = no_progress,
+    clients: ClientText | None = None,
 ) -> Distilled:
     """Returns the n-gram model of a run; writes nothing.
 
-    The n-gram model has the network's words; with `cased`, their cased variants.
+    The n-gram model has the network's words; with `cased`, their cased variants. `clients` is the run's text as
+    `run.prepare(data).clients` has it, which only `client_counts` reads.
     """
+    mix = _mix(run, options, clients)
     beside = supplement.find(run.config.text, run.config.typists, options.supplement, data)
     if beside is None and (options.topology != "i" or options.cased):
         what = "capitals" if options.cased else f"the n-grams of topology {options.topology}"
@@ -86,7 +103,7 @@ def distilled_model(
         model = _from_pieces(run, run.spelling, source, supplemental, options, caser, recast, progress)
     else:
         assert source is not None
-        model = _from_words(source, supplemental, options, recast, progress)
+        model = _from_words(source, supplemental, options, recast, mix, progress)
     if options.unigrams:
         shares = capitals.shares(caser) if caser else None
         model, words = with_unigrams(model, words, counts, variants=shares)
@@ -127,24 +144,36 @@ def _with_room(options: DistillOptions, present: int, more: int) -> DistillOptio
 
 
 def _word_run(run: runs.Run, options: DistillOptions) -> runs.Run | None:
-    """Returns the run over words that infers n-grams: this one, or for a piece model that of `--pieces`."""
+    """Returns a run over words that infers n-grams: this one, or for a piece model that of `--pieces`, if given."""
     if run.spelling is None:
         if options.pieces:
             raise TacitError(f"--pieces: {run.path} is already a model over words; leave --pieces out")
         return run
     if options.pieces is None:
-        if options.topology == "e":
-            return None
-        raise TacitError(
-            f"{run.path} is a model over word-pieces, which cannot infer n-grams of words: give --pieces RUN, a run "
-            "over the same words, or --topology e"
-        )
+        return None
     words = runs.load(options.pieces)
     if words.spelling or words.vocabulary.words != run.spelling.words.words:
         raise TacitError(
             f"--pieces {options.pieces}: not a run over the words of {run.path}; train one with the same text settings"
         )
     return words
+
+
+def _mix(run: runs.Run, options: DistillOptions, clients: ClientText | None) -> Mix | None:
+    """Returns what adds the clients' counts to those of the network, if they are asked for."""
+    if options.client_counts is None:
+        return None
+    limit = check_limit(options.client_counts)
+    for given, what in (
+        (run.spelling is not None, "a run over word-pieces"),
+        (options.cased, "--cased"),
+        (options.topology == "m", "--topology m"),
+    ):
+        if given:
+            raise TacitError(f"--client-counts does not go together with {what}; leave one of them out")
+    assert clients is not None
+    text = clients
+    return lambda shape, counts: mixed(shape, counts, client_counts(shape, text, limit))
 
 
 def _cased(beside: Supplement) -> list[list[str]]:
@@ -170,13 +199,21 @@ def _from_words(
     supplemental: Automaton | None,
     options: DistillOptions,
     recast: Recast | None,
+    mix: Mix | None,
     progress: Progress,
 ) -> Automaton:
     """Returns the chosen model of Algorithm 1 and computes no more than it needs."""
     limits = options.order, options.max_ngrams
     if supplemental is not None and options.topology in "mr":
         models = algorithm_1(
-            source, supplemental, options.sentences, options.seed, *limits, progress=progress, recast=recast
+            source,
+            supplemental,
+            options.sentences,
+            options.seed,
+            *limits,
+            progress=progress,
+            recast=recast,
+            mix=mix,
         )
         return _chosen(models, options)
     text = sampling.draw(source, options.seed, options.sentences)
@@ -184,9 +221,9 @@ def _from_words(
         assert supplemental is not None
         shape = supplemental.topology
     else:
-        shape = _inferred(source, text, options, recast)
+        shape = _inferred(source.vocabulary, text, options, recast)
     (counts,) = count(source, [shape], text, progress, recast)
-    return minimise(shape, counts).model
+    return minimise(shape, mix(shape, counts) if mix else counts).model
 
 
 def _from_pieces(
@@ -199,15 +236,14 @@ def _from_pieces(
     recast: Recast | None,
     progress: Progress,
 ) -> Automaton:
-    """Returns the chosen model of a network over word-pieces; the word network infers the n-grams."""
+    """Returns the chosen model of a network over word-pieces; n-grams are inferred by the word network, if given."""
     source = sampling.network(run.model, run.params)
     text = piece_text(source, spelling.pieces, spelling.words, options.sentences, options.seed)
     if options.topology == "e":
         assert supplemental is not None
         return approximate_pieces(text, supplemental.topology, options.seed, caser, progress)
-    assert over_words is not None
-    drawn = sampling.draw(over_words, options.seed, options.sentences)
-    inferred = _inferred(over_words, drawn, options, recast)
+    drawn = sampling.draw(over_words, options.seed, options.sentences) if over_words else drawn_words(text)
+    inferred = _inferred(len(spelling.words), drawn, options, recast)
     if options.topology == "i":
         return approximate_pieces(text, inferred, options.seed, caser, progress)
     assert supplemental is not None
@@ -225,11 +261,9 @@ def _from_pieces(
     )
 
 
-def _inferred(
-    source: SampledModel, text: Sentences, options: DistillOptions, recast: Recast | None
-) -> Topology:
+def _inferred(words: int, text: Sentences, options: DistillOptions, recast: Recast | None) -> Topology:
     recast_text = Sentences(recast.rewrite(text), text.offsets) if recast else text
-    labels = recast.vocabulary if recast else source.vocabulary
+    labels = recast.vocabulary if recast else words
     return from_corpus(recast_text, labels, options.order, options.max_ngrams).topology
 
 

@@ -25,8 +25,8 @@ The reader accepts the output of other toolkits:
   probability;
 - unigrams only, which KenLM refuses.
 
-A missing history, a wrong count, or a backoff weight with no longer n-gram is an error, with the file, the line and
-what was expected.
+A missing history, a wrong count, a backoff weight with no longer n-gram, or one that gives a word a probability above
+one is an error, with the file, the line and what was expected.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ import numpy as np
 from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
+from tacit.ngram.above_one import above_one
 from tacit.ngram.automaton import Automaton, from_trie
 from tacit.ngram.formats.arpa_text import ArpaLevel, parse
 from tacit.ngram.grams import grams, words
@@ -112,9 +113,18 @@ def read(path: Path) -> tuple[Vocabulary, Automaton]:
             )
     log_p = np.concatenate([levels[0].p[1:], *(level.p for level in levels[1:])])
     log_backoff = [level.backoff[followed] for level, followed in zip(levels, follow, strict=True)]
-    return vocabulary, Automaton(
-        from_trie(trie), log_p * _LOG10, np.concatenate([[0.0], *log_backoff]) * _LOG10
-    )
+    with np.errstate(over="ignore"):  # log10 p near the largest float: infinite, and refused
+        model = Automaton(from_trie(trie), log_p * _LOG10, np.concatenate([[0.0], *log_backoff]) * _LOG10)
+    if wrong := above_one(model):
+        histories = [
+            (level, row) for level, f in zip(levels, follow, strict=True) for row in np.flatnonzero(f)
+        ]
+        level, row = histories[wrong[0] - 1]  # state 0 is the root, whose rows are all at most 0
+        raise TacitError(
+            f"{path}, line {level.lines[row]}: the backoff weight {level.backoff[row]:g} of "
+            f"'{_spell(vocabulary, level.words[row])}' gives a word log10 p = {wrong[1] / _LOG10:g}; expected 0 or less"
+        )
+    return vocabulary, model
 
 
 class _Sorted(NamedTuple):
