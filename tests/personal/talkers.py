@@ -10,7 +10,7 @@ import numpy as np
 
 import reference
 from tacit.federated.batching import order_of_work
-from tacit.federated.local import ClientConfig
+from tacit.federated.client_config import ClientConfig
 from tacit.models import ModelConfig, language_model
 from tacit.text.packed import Packed, pack
 

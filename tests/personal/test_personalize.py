@@ -14,15 +14,18 @@ from commands import TINY, WORDS, Commands, file_size_limit, tree, write_corpus
 from html_pages import Parsed
 from tacit import runs
 from tacit.base.errors import TacitError
+from tacit.base.transaction import transaction
 from tacit.lm.network import run_model
 from tacit.lm.protocol import suggest
+from tacit.personal import choosing, personalised, personalize, split, sums, trial
 from tacit.personal import models as personal_models
-from tacit.personal import personalised, personalize, split, sums, trial
 from tacit.personal.job import TYPISTS, PersonalOptions, people, read_job
 from tacit.personal.mixing import Mix, mixture, remember
 from tacit.personal.model_parts import MODEL_PARTS
+from tacit.personal.private import Protection
 from tacit.personal.strategies import Strategy
 from tacit.personal.summary import json_summary
+from tacit.privacy import accounting, ledger
 from tacit.runs import directory
 from tacit.runs.config import resolve
 from tacit.text import catalogue
@@ -71,11 +74,12 @@ def done(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     job = read_job(world / "run", options)
     told: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(personalised, "MODEL_PARTS", {k: MODEL_PARTS[k] for k in ("all", "bias")})
-        patch.setattr(personalised, "MIXES", (Mix(0.75), Mix(0.6, 0.2)))
+        patch.setattr(choosing, "MODEL_PARTS", {k: MODEL_PARTS[k] for k in ("all", "bias")})
+        patch.setattr(choosing, "MIXES", (Mix(0.75), Mix(0.6, 0.2)))
         result = personalised.personalised(job, lambda what, share: told.append(share))
         assert told == sorted(told) and told[-1] == pytest.approx(1) and len(told) > 5
-    personalize.write(out, result)
+    with transaction(out, personalize.KIND) as folder:
+        personalize.write(folder, result)
     return out
 
 
@@ -120,6 +124,8 @@ def test_the_directory(done: Path):
     assert summary["histograms"]["B 2, L 5"] == sums.histogram(said).tolist()
     # where a total is over one person it is that person's row, and the page says how often
     assert summary["alone"] == sums.alone(said) > 0
+    assert summary["epsilon"] is None and "without noise" in summary["epsilon_reason"]
+    assert summary["model_epsilon"] is None and "no privacy mechanism" in summary["model_epsilon_reason"]
     assert f"{summary['alone']} of 23 people are alone in a cell" in files["report.html"].decode()
 
 
@@ -259,7 +265,7 @@ def test_typists_are_people_the_run_never_met(world: Path):
 
 def test_what_the_command_prints(tacit: Commands, world: Path, done: Path, tmp_path: Path, monkeypatch):
     summary = json.loads((done / "summary.json").read_text("utf-8"))
-    result = personalised.Personalised(summary, {}, [])
+    result = choosing.Personalised(summary, {}, [])
     monkeypatch.setattr(personalize, "personalised", lambda job, progress: result)
     out = tmp_path / "out"
     told = tacit.ok("personalize", world / "run", "--corpus", world / "habits.jsonl", "--out", out)
@@ -273,6 +279,24 @@ def test_what_the_command_prints(tacit: Commands, world: Path, done: Path, tmp_p
     assert lines[-2].startswith("recommended: tune by") and lines[-1] == str(out / "report.html")
 
 
+def test_sums_with_noise(world: Path, tmp_path: Path):
+    habits, protection = str(world / "habits.jsonl"), Protection(5.0, 1e-5, min_people=2)
+    options = PersonalOptions(habits, (2,), (0.1, 5.0), epochs=2, keep=0, protection=protection)
+    for times in (1, 2):
+        result = personalize.personalize(world / "run", tmp_path / "out", options)
+        assert len(ledger.read(tmp_path / "out" / "ledger.jsonl")) == times  # the same people again
+    (one, two), summary = ledger.read(tmp_path / "out" / "ledger.jsonl"), result.summary
+    assert accounting.spent([one], 1e-5).epsilon == pytest.approx(5)
+    assert accounting.spent([one, two], 1e-5).epsilon > 5 and one.noise_digest != two.noise_digest
+    assert (summary["epsilon"], summary["left_out"], summary["alone"]) == (5.0, None, None)
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "ε = 5 at δ = 1e-05" in page and "left out: not told" in page and "alone in a cell" not in page
+    # nothing but the halves, and no row of one person
+    for name, table in np.load(tmp_path / "out" / "sums.npz").items():
+        if name.endswith(("by_tokens", "by_baseline")):
+            assert not table[2:].any() and not np.any(table[..., 0] == 1), name
+
+
 @pytest.fixture
 def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report of one word, for summaries that hold no figures."""
@@ -282,18 +306,19 @@ def plain_page(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_models_of_an_earlier_call_do_not_stay(tmp_path: Path, plain_page: None):
     stored = personal_models.Stored("ana", {"tuned": {"output_bias": np.zeros(3)}}, {"part": "bias"})
     for models in ([stored], []):
-        result = personalised.Personalised({"format": personalised.FORMAT}, {}, models)
-        personalize.write(tmp_path / "out", result)
+        result = choosing.Personalised({"format": choosing.FORMAT}, {}, models)
+        with transaction(tmp_path / "out", personalize.KIND) as folder:
+            personalize.write(folder, result)
     assert sorted(tree(tmp_path / "out")) == ["report.html", "summary.json", "sums.npz"]
-    personalize.check_out(tmp_path / "out")  # ours: may be written again
 
 
 def test_a_full_disk_spares_the_models_that_are_there(tmp_path: Path, plain_page: None):
     def write(size: int) -> None:
         tuned = {"tuned": {"output_bias": np.zeros(size)}}
         stored = [personal_models.Stored(user, tuned, {"part": "bias"}) for user in ("ana", "ben")]
-        result = personalised.Personalised({"format": personalised.FORMAT, "size": size}, {}, stored)
-        personalize.write(tmp_path / "out", result)
+        result = choosing.Personalised({"format": choosing.FORMAT, "size": size}, {}, stored)
+        with transaction(tmp_path / "out", personalize.KIND) as folder:
+            personalize.write(folder, result)
 
     with file_size_limit(3000), pytest.raises(TacitError, match="File too large"):
         write(1000)
@@ -314,6 +339,10 @@ def test_the_report_of_a_run_leads_to_the_page_once(tmp_path: Path):
         personalize.link_from_report(report, page)
     assert report.read_text("utf-8").count('href="personal/report.html"') == 1
     Parsed(report.read_text("utf-8"))
+    odd = tmp_path / '"><script>alert(1)<b>' / "report.html"
+    personalize.link_from_report(report, odd)
+    text = report.read_text("utf-8")
+    assert "<script" not in text and 'href="%22%3E%3Cscript%3Ealert%281%29%3Cb%3E/report.html"' in text
     before = report.read_bytes()
     personalize.link_from_report(report, tmp_path.parent / "elsewhere" / "report.html")
     assert report.read_bytes() == before

@@ -14,8 +14,8 @@ import talkers
 from talkers import MODEL, PARAMS
 
 from tacit.federated.batching import Grid
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.evaluation import scorer
-from tacit.federated.local import ClientConfig
 from tacit.models import ModelConfig, language_model
 from tacit.personal import groups, model_parts, split, trial, tuning
 from tacit.personal.model_parts import MODEL_PARTS, adapter, model_part, stored_bytes

@@ -133,6 +133,11 @@ def effect(totals: np.ndarray, place: int) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
+def effect_sums(table: np.ndarray) -> dict[str, float]:
+    """Returns the sums of an effect over all groups, by name."""
+    return dict(zip(_EFFECT, table.sum(axis=0).astype(float), strict=True))
+
+
 def effect_figures(table: np.ndarray) -> dict[str, float]:
     """Returns shares and means of an effect, with intervals of the means."""
 

@@ -16,7 +16,8 @@ import numpy as np
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.progress import Progress, no_progress
-from tacit.personal import gate
+from tacit.personal import gate, private
+from tacit.personal.private import Protection
 from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, Users, split
 from tacit.text.catalogue import same_corpus
 from tacit.text.corpus import Corpus, fingerprint
@@ -42,6 +43,7 @@ class PersonalOptions:
     margin: float | None = None  # None: chosen from other people's sums
     keep: int = 10  # personal models stored, at most
     strategies: bool = False  # also try parts of the model, mixtures and the cache
+    protection: Protection = private.NONE  # of the sums over people
 
 
 class Job(NamedTuple):
@@ -55,6 +57,7 @@ class Job(NamedTuple):
 
 def check_options(options: PersonalOptions) -> None:
     """Refuses settings that cannot be tried."""
+    private.check(options.protection)
     if options.margin is not None:
         gate.check_margin(options.margin)
     if not options.batches or min(options.batches) < 1:
@@ -70,13 +73,19 @@ def read_job(
 
     People with too little text are counted and left out; there may be nobody left (`check_people`).
     """
+    run = read_run(path)
+    whose, text = people(run, options, data, progress)
+    return Job(run, options, whose, split(text, options.users, run.config.seed))
+
+
+def read_run(path: Path) -> runs.Run:
+    """Reads a run; refuses one over pieces of words."""
     run = runs.load(path)
     if run.spelling:
         raise TacitError(
             f"{path} predicts pieces of words, and personalisation is measured in words; give another run"
         )
-    whose, text = people(run, options, data, progress)
-    return Job(run, options, whose, split(text, options.users, run.config.seed))
+    return run
 
 
 def check_people(job: Job) -> None:
@@ -94,7 +103,8 @@ def people(
     """Returns a description of the people, and their text: whole messages, oldest first."""
     config, lower = run.config, run.config.text.case == "lower"
     corpus = options.corpus or config.text.corpus
-    same = config.text if same_corpus(corpus, config.text.corpus, data) else None
+    is_same = same_corpus(corpus, config.text.corpus, data)
+    same = dataclasses.replace(config.text, corpus=corpus) if is_same else None
     if corpus == "typists":
         return _new_typists(run, options.users or TYPISTS, progress)
     source = None if same else read_population(config.text.of(corpus), config.typists, data, progress)

@@ -20,6 +20,7 @@ from jax import Array
 
 from tacit import runs
 from tacit.base.errors import TacitError
+from tacit.base.reading import read_regular
 from tacit.models.base import Params
 from tacit.personal import trial
 from tacit.personal.mixing import ALONE, MOST, Memory, Mix, mixture, remember
@@ -113,7 +114,7 @@ def load(run: runs.Run, user: str) -> Personal:
         raise TacitError(f"{file}: tuned from another model than this run's; run `tacit personalize` again")
     try:
         chosen, mix = model_part(facts["part"]), Mix(float(facts["personal"]), float(facts["cache"]))
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, TypeError):
         raise TacitError(f"{file}: not a personal model; run `tacit personalize` again") from None
     like: dict[str, Any] = {"tuned": jax.eval_shape(chosen.start, run.params)}
     if mix.cache:
@@ -127,7 +128,7 @@ def load(run: runs.Run, user: str) -> Personal:
 def _facts(file: Path) -> dict[str, str]:
     """Reads the header of a file; `load_tree` checks the rest."""
     try:
-        facts = facts_in(file.read_bytes())
+        facts = facts_in(read_regular(file))
     except (OSError, *UNREADABLE):
         facts = None
     if not facts or not isinstance(facts, dict):

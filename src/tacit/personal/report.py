@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from tacit.base.printable import html_text
 from tacit.personal.sums import HUNDREDTHS
 from tacit.runs import plots
 from tacit.runs.report import document, table
@@ -122,7 +122,21 @@ def tables(summary: Mapping[str, Any]) -> list[tuple[str, Table]]:
 def who(summary: Mapping[str, Any]) -> str:
     """Returns who was measured and who was left out, in one line."""
     why = [f"{reason} {n}" for reason, n in summary["left_out_why"].items() if n]
-    return f"{summary['users']} people ({summary['people']}); left out: {', '.join(why) if why else 'nobody'}"
+    left_out = "not told" if summary["left_out"] is None else ", ".join(why) if why else "nobody"
+    return f"{summary['users']} people ({summary['people']}); left out: {left_out}"
+
+
+def protection(summary: Mapping[str, Any]) -> str:
+    """Returns in words what protects the sums."""
+    s = summary
+    if s.get("epsilon") is not None:
+        noise = f"The sums have noise: ε = {s['epsilon']:g} at δ = {s['delta']:g} for one person"
+        return f"{noise}; {s['suppressed']:,} rows of fewer than {s['min_people']:,} people are suppressed."
+    small = f" Rows of fewer than {s['min_people']:,} people are suppressed." if s.get("min_people") else ""
+    return (
+        f"{s['alone']:,} of {s['users']:,} people are alone in a cell of these tables, and a sum over one person is "
+        f"that person's row.{small} No noise is added to them, so no ε is claimed."
+    )
 
 
 def histograms(summary: Mapping[str, Any]) -> list[str]:
@@ -150,9 +164,12 @@ def slices(summary: Mapping[str, Any]) -> list[str]:
     }
     shown = []
     for what, label in (("tokens", "tokens to tune on"), ("baseline", "accuracy before")):
-        first = next(iter(named.values()))[what]
-        groups = [f"{s['slice']}\n({s['users']:.0f})" for s in first]
-        series = {name: [s["delta_mean"] for s in by_slice[what]] for name, by_slice in named.items()}
+        people = {s["slice"]: s["users"] for by_slice in named.values() for s in by_slice[what]}
+        groups = [f"{label}\n({users:.0f})" for label, users in people.items()]
+        series = {
+            name: [{s["slice"]: s["delta_mean"] for s in by_slice[what]}.get(label) for label in people]
+            for name, by_slice in named.items()  # noise may suppress a slice of one setting only
+        }
         xlabel = f"{label} (people), B {best['batch']}"
         shown.append(plots.clusters(groups, series, xlabel, "mean change of accuracy"))
     return shown
@@ -166,9 +183,10 @@ def sentence(summary: Mapping[str, Any]) -> str:
     return (
         f"{summary['users']} people fine-tune the model on their own text with settings {by} ({chosen}). Mean top-1 "
         f"accuracy goes from {best['baseline']:.1%} to {best['baseline'] + best['delta_mean']:.1%}; "
-        f"{best['gain_share']:.1%} gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate, "
-        f"{g['accepted_share']:.1%} get a personal model and {g['worse_share']:.1%} type worse with it; without the "
-        f"gate it is {g['worse_share_without']:.1%}"
+        f"{best['gain_share']:.1%} gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate, which "
+        f"tunes on less text, {g['accepted_share']:.1%} get a personal model, mean accuracy goes to "
+        f"{g['baseline'] + g['delta_mean']:.1%} and {g['worse_share']:.1%} type worse; without the gate the same "
+        f"models give {g['baseline'] + g['delta_mean_without']:.1%} and {g['worse_share_without']:.1%}"
     )
 
 
@@ -176,7 +194,7 @@ def section(summary: Mapping[str, Any], link: str) -> list[str]:
     """Returns a section for the run's report: the grid, the distribution of changes, the effect of the gate."""
     return [
         "<h2>Personalised</h2>",
-        f"<p>{html.escape(sentence(summary))}.</p>",
+        f"<p>{html_text(sentence(summary))}.</p>",
         table([row[:-1] for row in grid(summary)]),
         "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % in "
         "batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of people).</p>",
@@ -184,7 +202,7 @@ def section(summary: Mapping[str, Any], link: str) -> list[str]:
         table(gate(summary)),
         "<p>For the gate a model is tuned on the first 64 % and tested on the next 16 %; it is kept only if it is "
         "better there. That is less text than above, so “without” differs from the change above. All figures are of "
-        f'the last 20 %. <a href="{html.escape(link)}">Who gains, and the effect of every margin</a></p>',
+        f'the last 20 %. <a href="{html_text(link)}">Who gains, and the effect of every margin</a></p>',
     ]
 
 
@@ -202,8 +220,8 @@ def page(summary: Mapping[str, Any]) -> str:
     return document(
         title,
         [
-            f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(who(s))}</p>",
-            f"<p><b>Recommended:</b> {html.escape(s['recommendation'])}.</p>",
+            f"<h1>{html_text(title)}</h1><p class=lead>{html_text(who(s))}</p>",
+            f"<p><b>Recommended:</b> {html_text(s['recommendation'])}.</p>",
             "<h2>The grid (Table 1)</h2>",
             table(grid(s)),
             "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % "
@@ -216,7 +234,7 @@ def page(summary: Mapping[str, Any]) -> str:
             *(f"<figure>{svg}</figure>" for svg in slices(s)),
             "<h2>Strategies</h2>",
             table(strategies(s)),
-            f"<p>Chosen ({chose}): {html.escape(' / '.join(dict.fromkeys(best['chosen_by_halves'])))}. On those who "
+            f"<p>Chosen ({chose}): {html_text(' / '.join(dict.fromkeys(best['chosen_by_halves'])))}. On those who "
             f"did not choose, accuracy {best['baseline']:.4f} changes by {best['delta_mean']:.4f} "
             f"{_half(best['ci95'])} ({best['relative']:+.1%}).</p>",
             "<h2>The effect of the gate</h2>",
@@ -227,9 +245,7 @@ def page(summary: Mapping[str, Any]) -> str:
             table(margins(s)),
             f"<p>{s['accepted']} people were accepted; {len(s['stored'])} of their models are stored.</p>",
             "<h2>What the server saw</h2>",
-            "<p>Sums of whole numbers: a histogram, and figures by 50 groups of people and by slices, in "
-            f"<code>sums.npz</code>. {s['alone']:,} of {s['users']:,} people are alone in a cell of these tables, "
-            "and a sum over one person is that person's row. This simulation adds no noise and encrypts nothing, "
-            "so no ε is claimed.</p>",
+            "<p>Sums of whole numbers: a histogram, and figures by groups of people and by slices, in "
+            f"<code>sums.npz</code>. {protection(s)}</p>",
         ],
     )

@@ -108,7 +108,7 @@ def figures(
         "gate": _gate_summary(gated),
         "histograms": {s.name: sums.histogram(totals[s]).tolist() for s in grid},
         "slices": {s.name: sums.slices(totals[s]) for s in grid},
-        "accepted": int(gated.accepted.sum()),
+        "accepted": gated.accepted,
         "alone": max(sums.alone(report) for report in totals.values()),
     }
     return tables | {"recommendation": _recommendation(tables, strategies.choose(totals))}

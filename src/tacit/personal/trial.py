@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from tacit.base.progress import Progress, no_progress, stage
-from tacit.federated.local import ClientConfig
+from tacit.federated.client_config import ClientConfig
 from tacit.models.base import LanguageModel, Params
 from tacit.personal import groups, split, tuning
 from tacit.personal.groups import Batches, Exam, Group

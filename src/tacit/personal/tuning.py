@@ -22,8 +22,9 @@ from jax import Array
 
 from tacit.federated import trees
 from tacit.federated.batching import Grid, grid
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.executors import Executor, choose_executor
-from tacit.federated.local import ClientConfig, ClientState, local_training
+from tacit.federated.local import Broadcast, ClientState, local_training
 from tacit.federated.objective import next_word_loss
 from tacit.federated.text_cohorts import sentence_rows, sentence_work
 from tacit.models.base import LanguageModel, Params
@@ -152,17 +153,17 @@ def personalisation(
             return loss(tuned_part.join(params, w), batch, key)
 
         begin, step = local_training(tuned_loss, client)
-        start = tuned_part.start(params)
+        sent = Broadcast(tuned_part.start(params))
         # keyed by the person's number; only dropout draws
         key = jax.random.fold_in(jax.random.key(0), one.ids) if model.config.dropout else None
 
         def next_step(i: Array, now: ClientState) -> ClientState:
             batch = jax.tree.map(lambda a: a[i], one.lessons.rows)
             step_key = None if key is None else jax.random.fold_in(key, i)
-            after = step(start, now, batch, jnp.float32(1), lr, step_key)
+            after = step(sent, now, batch, jnp.float32(1), lr, step_key)
             return trees.where(i < one.lessons.steps, after, now) if side_by_side else after
 
-        trained = jax.lax.fori_loop(0, longest.lessons, next_step, begin(start))
+        trained = jax.lax.fori_loop(0, longest.lessons, next_step, begin(sent))
         whole = tuned_part.join(params, trained.w)
         score = partial(read, params, whole, one.memory)
         marks = tuple(examine(score, *at)[0] for at in zip(one.exams, longest.exams, strict=True))
