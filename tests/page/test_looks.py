@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hands import bar, key, tap, text
+from hands import bar, key, tap, text, until
 
 from tacit.keyboard import layout, suggestions
 
@@ -105,7 +105,8 @@ def test_contrast_is_enough_in_both_themes_and_the_switch_turns_them(visit, addr
         before = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
         seen.page.locator("#theme").click()
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-        seen.page.wait_for_function("document.getAnimations().length === 0")  # colours have changed
+        # colours have changed; not by wait_for_function, which evaluates text in the page, and its policy forbids that
+        until(seen.page, lambda: seen.page.evaluate("document.getAnimations().length === 0"))
     assert seen.complaints == []
 
 

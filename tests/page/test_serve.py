@@ -26,6 +26,7 @@ from tacit.ngram.compact import reader
 from tacit.ngram.compact.model import CompactSource
 from tacit.page import building, models, server
 from tacit.page.models import PageModel, page_models
+from tacit.page.models import trust as page_trust
 from tacit.personal import models as personal_models
 
 PIECES = [
@@ -291,7 +292,11 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))
     models, problems = page_models(run)
     assert models[0].data == found["federated"].data and "an earlier network" in problems[0]
-    assert "supplement" in [shown.id for shown in models]
+    assert "supplement" not in [shown.id for shown in models]  # nobody here has named that file
+    assert str(others) in problems[1] and "--trust" in problems[1]
+    page_trust(run)
+    models, problems = page_models(run)
+    assert len(problems) == 1 and "supplement" in [shown.id for shown in models]
     summary["base"] = runs.digest(run)
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))  # now this is the run's model,
     assert page_models(run).models[0].data == found["collected"].data

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from file_models import any_weights, vocabulary
+from tacit.base.errors import TacitError
+from tacit.base.sections import HEADER, map_file
 from tacit.keyboard import layout, parameters, suggestions
 from tacit.keyboard.capitals import starts_sentence, written
 from tacit.lm.protocol import suggest
-from tacit.ngram.compact import reader
+from tacit.ngram.compact import reader, writer
 from tacit.ngram.compact.model import CompactSource
 from tacit.text.packed import Packed
 from tacit.text.tokens import tokenize
@@ -142,6 +147,45 @@ def capital_vectors(words: Vocabulary, text: Packed) -> list[Any]:
     return [found, forms]
 
 
+def crafted(folder: Path, count: int) -> dict[str, Any]:
+    """A file, and copies with other numbers and a CRC that fits: the bytes to change, and what Python says of it."""
+    path, copy = folder / "plain.tacit", folder / "crafted.tacit"
+    writer.write(path, vocabulary(20), any_weights(3, 20, 4), name="plain")
+    data, places = map_file(path, reader.FORM)
+    draw = np.random.default_rng(8)
+
+    def number(name: str, at: int, value: float, kind: str) -> list[Any]:
+        raw = np.array([value], kind).tobytes()
+        return [[places[name][0] + at * len(raw) + i, byte] for i, byte in enumerate(raw)]
+
+    def anywhere(first: int, size: int) -> list[Any]:
+        return [[int(first + draw.integers(0, size)), int(draw.integers(0, 256))]]
+
+    values = (*(0.2 * k for k in range(-3, 30)), 50, 300, 3e38, np.inf, -np.inf, np.nan, -0.0, 1e-5, 2e-4)
+    changes: list[Any] = [[]]
+    for name in ("b1", "b2", "b3"):
+        codes = np.unique(np.frombuffer(data, np.uint8, *places[name][::-1]))
+        changes += [number(f"t{name}", int(draw.choice(codes)), x, "<f4") for x in values]
+    changes += [number(f"tp{n}", 200, x, "<f4") for n in (1, 2, 3, 4) for x in values[-9:]]
+    changes += [anywhere(HEADER.size, 16 * len(places)) for _ in range(count)]
+    for offset, size in places.values():
+        changes += [anywhere(offset, size) for _ in range(count // 10)]
+    told = []
+    for change in changes:
+        raw = bytearray(data)
+        for at, byte in change:
+            raw[at] = byte
+        raw[20:24] = struct.pack("<I", zlib.crc32(raw[HEADER.size :], zlib.crc32(raw[:20])))
+        copy.write_bytes(raw)
+        try:
+            reader.open(copy)
+            told.append([change, ""])
+        except TacitError as error:
+            told.append([change, str(error)])
+    assert 50 < sum(not error for _, error in told) < len(told) - 50
+    return {"file": str(path), "changes": told}
+
+
 def write(folder: Path, small: Any, cased: Any) -> None:
     """The files that tests/page/js reads."""
     made: dict[str, Any] = {
@@ -159,4 +203,5 @@ def write(folder: Path, small: Any, cased: Any) -> None:
             "completed": completed(suggester, model.vocabulary, model.test, count // 10),
             **decoded(suggester, model.vocabulary, model.test),
         }
+    made["crafted"] = crafted(folder, 80)
     (folder / "vectors.json").write_text(json.dumps(made), "utf-8")

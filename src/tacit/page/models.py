@@ -14,7 +14,6 @@ load the models, `collected` and `personal`, which hold what people wrote, are l
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,9 +21,13 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from tacit import __version__
+from tacit.base import consent
 from tacit.base.errors import TacitError
-from tacit.base.files import to_json, write_atomic
+from tacit.base.files import cannot_write, to_json, write_atomic
+from tacit.base.locks import held, remove_leftovers
 from tacit.base.progress import Progress, no_progress
+from tacit.base.reading import read_object
+from tacit.base.transaction import holds_nothing
 from tacit.lm.open import kind_of
 from tacit.ngram.compact import reader
 
@@ -130,19 +133,36 @@ def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path,
 
 
 def _rounds(path: Path) -> str:
+    from tacit.runs.summary_file import read_summary  # loads JAX
+
     try:
-        return f"{json.loads((path / 'summary.json').read_text('utf-8'))['best_round']} rounds"
-    except (OSError, ValueError, LookupError, TypeError):
+        return f"{read_summary(path / 'summary.json')['best_round']} rounds"
+    except TacitError:
         return "not finished"
 
 
 def _distilled(path: Path) -> dict[str, Any]:
     """Returns the summary that `tacit distill` left; empty if there is none."""
     try:
-        summary = json.loads((path / "ngram" / "summary.json").read_text("utf-8"))
+        return read_object(path / "ngram" / "summary.json")
     except (OSError, ValueError):
         return {}
-    return summary if isinstance(summary, dict) else {}
+
+
+def trust(path: Path) -> None:
+    """Remembers that the user allows to read what a run names outside itself, the supplement included."""
+    from tacit import runs
+
+    supplement = supplement_of(path)
+    runs.trust(path, *([] if supplement is None else [supplement]))
+
+
+def supplement_of(path: Path) -> str | None:
+    """Returns the supplemental corpus that `tacit distill` used, marked as named by the run; None without one."""
+    corpus = _distilled(path).get("supplement_corpus")
+    if not isinstance(corpus, str) or corpus == "typists":
+        return None
+    return consent.named(corpus, path, (path / "config.toml").read_bytes())
 
 
 def _figures(distilled: dict[str, Any]) -> dict[str, str]:
@@ -151,7 +171,7 @@ def _figures(distilled: dict[str, Any]) -> dict[str, str]:
         return {
             name: f"; top-3 recall {figures['top3']:.1%}" for name, figures in distilled["models"].items()
         }
-    except (LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError):
         return {}
 
 
@@ -167,23 +187,36 @@ def _digest(*files: Path, setting: str = "") -> str:
 
 def _kept(folder: Path, name: str, key: str, make: Callable[[Path], bool]) -> Path:
     """Returns the file of a model, built again if missing or out of date; a missing path if it cannot be built."""
-    file, log = folder / f"{name}.tacit", folder / "made.json"
-    try:
-        known = json.loads(log.read_text("utf-8"))
-    except (OSError, ValueError):
-        known = {}
-    if isinstance(known, dict) and known.get(name) == key and not _wrong(file):
+    file, known = folder / f"{name}.tacit", _made(folder) or {}
+    if known.get(name) == key and not _wrong(file):
         return file
-    if isinstance(known, dict) and known.get(name) == f"not {key}":
+    if known.get(name) == f"not {key}":
         return folder / "none"
-    folder.mkdir(parents=True, exist_ok=True)
-    is_built = make(file)
-    write_atomic(
-        log,
-        to_json({**(known if isinstance(known, dict) else {}), name: key if is_built else f"not {key}"})
-        + "\n",
-    )
+    if _made(folder) is None and not holds_nothing(folder):
+        raise TacitError(f"{folder} was not left by `tacit serve`; move it elsewhere")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    with held(folder):
+        remove_leftovers(folder)
+        known = {other: made for other, made in (_made(folder) or {}).items() if other != name}
+        _log(folder, known)  # first: if this process is killed, no key belongs to the wrong file
+        is_built = make(file)
+        _log(folder, {**known, name: key if is_built else f"not {key}"})
     return file if is_built else folder / "none"
+
+
+def _made(folder: Path) -> dict[str, Any] | None:
+    """Returns the key of every model in the folder, from made.json; None if `tacit serve` has not written one."""
+    try:
+        return read_object(folder / "made.json")
+    except (OSError, ValueError):
+        return None
+
+
+def _log(folder: Path, known: dict[str, Any]) -> None:
+    write_atomic(folder / "made.json", to_json(known) + "\n")
 
 
 def _wrong(file: Path) -> str:
@@ -199,7 +232,7 @@ def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dic
     """Returns the models that can be built beside the federated one."""
     from tacit.page import building
 
-    corpus = _distilled(path).get("supplement_corpus")
+    corpus = supplement_of(path)
     recipes = [
         Recipe(
             "untrained",

@@ -9,7 +9,7 @@ from pathlib import Path
 from tacit.base.progress import Progress, no_progress
 from tacit.keyboard import blocked
 from tacit.page.models import check_path, page_models
-from tacit.page.server import address, loopback, server, site
+from tacit.page.server import address, loopback, resolve, server, site
 
 
 def serve(
@@ -30,7 +30,7 @@ def serve(
     check_path(path)
     with server({}, host, port):
         pass  # refuses a port in use
-    models, problems = page_models(path, data, progress, public=not loopback(host))
+    models, problems = page_models(path, data, progress, public=not loopback(resolve(host)))
     with server(site(models, words, problems), host, port) as ready:
         opened(address(ready), len(models))
         with contextlib.suppress(KeyboardInterrupt):

@@ -12,14 +12,18 @@ stricter policy that forbids every request (static/load.js); docs/page.md explai
 from __future__ import annotations
 
 import errno
+import io
 import json
 import socket
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
-from typing import NamedTuple
+from socketserver import TCPServer
+from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
@@ -48,6 +52,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+SECONDS = 30.0  # that a connection may take for a request, and for reading the answer
+CONNECTIONS = 64  # at once; a browser opens six
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript"}
 
 
@@ -95,9 +101,32 @@ def site(models: Sequence[PageModel], blocked: Iterable[str] = (), problems: Seq
 
 
 class Server(ThreadingHTTPServer):
-    """One thread for each connection; a browser that hangs up is not an error."""
+    """One thread for each connection, of which there are a bounded number; a browser that hangs up is not an error."""
 
     daemon_threads = True
+
+    def __init__(self, *arguments: Any) -> None:
+        self._places = threading.BoundedSemaphore(CONNECTIONS)
+        super().__init__(*arguments)
+
+    def server_bind(self) -> None:
+        """Binds without asking for the name of the address, which can take long where there is no network."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Starts the thread of a connection; closes a connection that is one too many."""
+        if self._places.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answers a connection until it ends."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Prints nothing: a line on standard error means that a command has failed."""
@@ -112,17 +141,16 @@ class Server6(Server):
 def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
     """Returns a server that listens; `serve_forever` answers. Port 0 takes any free port.
 
-    >>> with server(site([])) as ready:
+    >>> with server(site([]), "127.1") as ready:
     ...     ready.server_address[0]
     '127.0.0.1'
     """
     if not 0 <= port <= 65535:
         raise TacitError(f"--port {port}: a port is a number from 0 (any free port) to 65535")
-    if not host.strip():
-        raise TacitError("--host is empty, which would listen on every address; leave it out, or give one")
-    kind = Server6 if ":" in host else Server
+    place = resolve(host)
+    kind = Server6 if ":" in place else Server
     try:
-        return kind((host, port), _handler(files, loopback(host)))
+        return kind((place, port), _handler(files, loopback(place)))
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             reason, hint = f"port {port} is in use", "choose another with --port, or --port 0 for any"
@@ -133,6 +161,22 @@ def server(files: Site, host: str = "127.0.0.1", port: int = 0) -> Server:
         raise TacitError(f"cannot serve: {reason}; {hint}") from None
 
 
+def resolve(host: str) -> str:
+    """Returns the address that a host means, as numbers; all rules about addresses look at this one.
+
+    >>> resolve("127.1"), resolve("::1")
+    ('127.0.0.1', '::1')
+    """
+    if not host.strip():
+        raise TacitError("--host is empty, which would listen on every address; leave it out, or give one")
+    try:
+        every = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, ValueError) as error:  # ValueError: a name that no host can have
+        reason = getattr(error, "strerror", None) or "no name of a host"
+        raise TacitError(f"cannot serve: --host {host}: {reason}; give an address of this machine") from None
+    return str(min(every, key=lambda address: address[0] != socket.AF_INET)[4][0])
+
+
 def address(ready: Server) -> str:
     """Returns the address of the page, for a browser."""
     host, port = ready.server_address[:2]
@@ -140,11 +184,41 @@ def address(ready: Server) -> str:
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/"
 
 
+class _Until(io.RawIOBase):
+    """Reads from a connection until a moment, however slowly the bytes come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self.end = connection, 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._connection.settimeout(max(self.end - time.monotonic(), 1e-3))
+        return self._connection.recv_into(buffer)
+
+
 def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         server_version, sys_version = "tacit", ""
-        timeout = 30  # seconds that a connection may be idle
+
+        def setup(self) -> None:
+            super().setup()
+            self.rfile.close()
+            self._until = _Until(self.connection)
+            self.rfile = io.BufferedReader(self._until)
+
+        def handle_one_request(self) -> None:
+            self._until.end = time.monotonic() + SECONDS  # for the whole request
+            super().handle_one_request()
+
+        def parse_request(self) -> bool:
+            understood = super().parse_request()
+            self.connection.settimeout(SECONDS)  # for the whole answer
+            if understood and {"Content-Length", "Transfer-Encoding"} & set(self.headers):
+                self.close_connection = True  # no request here has a body, and none is read
+            return understood
 
         def do_GET(self) -> None:
             self._answer(body=True)
@@ -196,6 +270,7 @@ def loopback(name: str) -> bool:
     [True, True, True, False, False, False]
     """
     try:
-        return ip_address(name).is_loopback
+        address = ip_address(name)
     except ValueError:
         return name.lower() == "localhost"
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -10,8 +10,8 @@ import { bytes, vectors } from "./vectors.mjs";
 const path = vectors.small.file;
 
 /** A copy with some bytes changed and, if wanted, a CRC that fits. */
-function changed(change, sealed = true) {
-  const data = new Uint8Array(bytes(path));
+function changed(change, sealed = true, file = path) {
+  const data = new Uint8Array(bytes(file));
   change(data, new DataView(data.buffer));
   if (sealed) new DataView(data.buffer).setUint32(20, crc32(data.subarray(24), crc32(data.subarray(0, 20))), true);
   return data.buffer;
@@ -79,6 +79,20 @@ test("a file whose numbers lead nowhere is refused before it is asked", () => {
   for (const [name, lie] of Object.entries(lies)) {
     const buffer = changed((data, view) => lie(view, section(data, name)[0]));
     assert.throws(() => open(buffer), (e) => e instanceof ModelError && /do not fit together/.test(e.message), name);
+  }
+});
+
+test("crafted files are accepted and refused as by Python", () => {
+  for (const [change, told] of vectors.crafted.changes) {
+    const buffer = changed((data) => change.forEach(([at, byte]) => (data[at] = byte)), true, vectors.crafted.file);
+    let refused = "";
+    try {
+      open(buffer);
+    } catch (error) {
+      assert.ok(error instanceof ModelError, String(error));
+      refused = error.message;
+    }
+    assert.equal(refused === "", told === "", `${JSON.stringify(change)}: here '${refused}', Python '${told}'`);
   }
 });
 

@@ -91,7 +91,10 @@ function lookAt(buffer, sections) {
   const array = (/** @type {string} */ name, /** @type {any} */ kind, /** @type {number} */ wanted = NaN) => {
     const section = sections.get(name);
     if (!section) throw new Error(`'${name}' is missing`);
-    const view = new kind(buffer, section[0], section[1] / kind.BYTES_PER_ELEMENT);
+    if (section[0] % 8) throw new Error(`'${name}' does not begin at a multiple of 8`);
+    const length = section[1] / kind.BYTES_PER_ELEMENT;
+    if (!Number.isInteger(length)) throw new Error(`'${name}' has ${section[1]} bytes`);
+    const view = new kind(buffer, section[0], length);
     if (!Number.isNaN(wanted) && view.length !== wanted) throw new Error(`'${name}' has ${view.length} items, not ${wanted}`);
     return view;
   };
@@ -99,7 +102,8 @@ function lookAt(buffer, sections) {
   const bits = (/** @type {string} */ name, /** @type {number} */ count) =>
     array(name, Uint8Array, Math.ceil(count / 8));
 
-  const facts = JSON.parse(new TextDecoder().decode(array("meta", Uint8Array)));
+  const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const facts = JSON.parse(strict.decode(array("meta", Uint8Array)));
   const [v, ...counts] = facts.ngrams;
   if (!(v > SPECIALS.length) || ![v, ...counts].every(Number.isInteger) || counts.length !== facts.order - 1) {
     throw new Error("no words, or not as many orders as it says");

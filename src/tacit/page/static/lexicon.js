@@ -8,6 +8,7 @@ import { SPECIALS } from "./compact.js";
 import { every } from "./words.js";
 
 const APOSTROPHE = "'";
+const LONGEST = 256; // letters of a word; longer ones are left out
 
 /**
  * Keys by number: `x[i]`, `y[i]` is the middle of the key that types `letters[i]`, in key widths.
@@ -76,7 +77,7 @@ export function build(words, layout) {
   const entries = [];
   for (const { text, id } of words) {
     const spelling = spell(text, layout.letters);
-    if (spelling) entries.push({ id, spelling });
+    if (spelling && spelling.length <= LONGEST) entries.push({ id, spelling });
   }
   entries.sort((a, b) => (a.spelling < b.spelling ? -1 : a.spelling > b.spelling ? 1 : a.id - b.id));
   const spellings = entries.map((e) => e.spelling);

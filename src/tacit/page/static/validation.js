@@ -1,9 +1,13 @@
 // Checks once that the arrays of a compact file are consistent, so that no query can fail or loop forever.
 //
 // A CRC-32 detects damage, not malice: anyone who makes a file can make its CRC, too. `compact.js` checks that all
-// sections lie inside the file and have their lengths; this module checks that every index in them is valid.
+// sections lie inside the file and have their lengths; this module checks that every index in them is valid, and
+// `probabilities.js` that the numbers are probabilities. Python's checks.py refuses the same files.
 
+import { checkProbabilities } from "./probabilities.js";
 import { BLOCK, blockOf, compare } from "./words.js";
+
+const strict = new TextDecoder("utf-8", { fatal: true });
 
 /** @param {boolean} fits @param {string} what */
 function must(fits, what) {
@@ -21,17 +25,23 @@ const bit = (bits, i) => ((bits[i >> 3] >> (i & 7)) & 1) === 1;
  * @param {import("./compact.js").Compact} model
  * @param {{rank: number, pick: number}} steps distance, in n-grams and in histories, between entries of the file's indexes
  */
-export function checkArrays({ words, common, starts, levels, p, table, backoffTable }, steps) {
+export function checkArrays(model, steps) {
+  const { words, common, starts, levels, p } = model;
   checkWords(words);
   must(common.every((id, i) => id < p.length && (i === 0 || common[i - 1] < id)), "'common' is not in order");
   must(rises(starts), "'start2' is not in order");
-  must(![table, backoffTable].some((values) => values.some(Number.isNaN)), "a table has NaN");
+  const begins = new Set(starts);
+  /** @type {(row: number) => boolean} whether the n-grams of another history begin here */
+  let first = (row) => begins.has(row);
   levels.forEach((level, i) => {
+    const { labels } = level;
     const n = i + 2;
-    must(level.labels.every((label) => label < common.length), `'label${n}' has ids without a word`);
-    must(!level.table.some(Number.isNaN), `'tp${n}' has NaN`);
+    must(labels.every((label) => label < common.length), `'label${n}' has ids without a word`);
+    must(labels.every((label, row) => row === 0 || labels[row - 1] < label || first(row)), `'label${n}' is not in order`);
     if (i + 1 < levels.length) checkHistories(level, n, levels[i + 1].labels.length, steps);
+    first = (row) => bit(level.head, row);
   });
+  checkProbabilities(model);
 }
 
 /**
@@ -48,6 +58,7 @@ function checkWords(words) {
     const blockWords = blockOf(words, block);
     must(blockWords.length === Math.min(BLOCK, words.count - count), "the number of its words is wrong");
     for (const word of blockWords) {
+      strict.decode(word); // throws unless it is UTF-8
       must(last === null || compare(last, word) < 0, "its words are not in order");
       last = word;
     }
@@ -63,7 +74,7 @@ function checkWords(words) {
  * @param {number} after how many n-grams the next order has
  * @param {{rank: number, pick: number}} steps
  */
-function checkHistories({ labels, deep, rank, backoff, backoffTable, head, pick }, n, after, steps) {
+function checkHistories({ labels, deep, rank, backoff, head, pick }, n, after, steps) {
   let histories = 0;
   for (let i = 0; i < labels.length; i++) {
     must(i % steps.rank > 0 || rank[i / steps.rank] === histories, `'rank${n}' does not match 'deep${n}'`);
@@ -77,5 +88,5 @@ function checkHistories({ labels, deep, rank, backoff, backoffTable, head, pick 
   }
   must(histories === backoff.length && heads === histories, `'b${n}' does not fit its histories`);
   must(pick[pick.length - 1] === after, `'pick${n + 1}' does not cover the n-grams`);
-  must(!backoffTable.some(Number.isNaN), `'tb${n}' has NaN`);
+  must(!after || bit(head, 0), `'head${n + 1}' does not begin with a history`);
 }

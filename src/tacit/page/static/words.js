@@ -40,16 +40,17 @@ export function blockOf(words, block, most = BLOCK) {
     let shift = 0;
     let byte = text[at++];
     for (; byte >= 128; byte = text[at++], shift += 7) value |= (byte & 127) << shift;
-    return (value | (byte << shift)) >>> 0;
+    if (at > end || shift > 21) throw new Error("a word is cut short or too long");
+    return value | (byte << shift);
   };
   /** @type {Uint8Array[]} */
   const list = [];
   /** @type {Uint8Array} */
   let last = new Uint8Array(0);
   while (at < end && list.length < most) {
-    const shared = Math.min(last.length, list.length ? varint() : 0); // never more than there is: a file may be damaged
-    const length = varint();
-    const rest = Math.max(0, Math.min(end - at, length));
+    const shared = list.length ? varint() : 0;
+    const rest = varint();
+    if (shared > last.length || rest > end - at) throw new Error("a word is cut short"); // a file may be damaged
     const word = new Uint8Array(shared + rest);
     word.set(last.subarray(0, shared));
     word.set(text.subarray(at, at + rest), shared);
