@@ -1,0 +1,157 @@
+"""The server's side of a round over a network: ask clients, check and add their answers as they arrive.
+
+The server asks more clients than it needs, since some drop out, adds answers until it has its goal or the deadline has
+passed, and never keeps one: memory does not grow with a cohort. Only answers that merge like log-sum-exp (FedAtt
+without `aggregation.bound`) are kept until the round ends, and then added in the order of the clients' numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from tacit.base.errors import TacitError
+from tacit.federated.aggregation import is_plain_sum, neutral, total
+from tacit.federated.cohort_sums import Cohorts, CohortStacks, CohortSums, Ready
+from tacit.federated.local import Broadcast, Reply, Sending
+from tacit.federated.message_sizes import nobody
+from tacit.federated.private import bounds_of
+from tacit.federated.rounds import Exchange
+from tacit.federated.sampling import Chosen, choose, chosen_cohort, group
+from tacit.models.base import Params
+from tacit.network.encoded import reading
+from tacit.network.masked import masked_sums
+from tacit.network.office import Office
+from tacit.network.sums import ExactSum
+from tacit.network.work import (
+    Expected,
+    Parcel,
+    broadcast_arrays,
+    check_arrays,
+    check_report,
+    check_weighted,
+    expected,
+    rebuilt,
+)
+from tacit.privacy.bounds import spread
+
+_ROUNDING = 1.02  # a compressed update may be so much longer than its client's own check allows
+
+
+def exchange(office: Office, params: Params) -> Exchange:
+    """Returns how messages reach the server over a network; `params` are the model's shapes."""
+
+    def stacks(sending: Sending) -> CohortStacks:
+        raise TacitError(
+            f"aggregation.rule = '{office.config.aggregation.rule}' is no sum; over a network choose a rule that is one"
+        )
+
+    return Exchange(
+        lambda sending: network_sums(office, sending, params),
+        stacks,
+        lambda sending, silence: masked_sums(office, sending, silence, asking(office)),
+        residuals=False,
+    )
+
+
+def asking(office: Office) -> Callable[[int], Ready]:
+    """Returns whom a round asks: (round, numbers of clients, how many answers it needs) as what is laid out."""
+
+    def ready(t: int) -> Ready:
+        present = office.present()
+        if not len(present):
+            return Ready(chosen_cohort(_chosen(present), None, np.zeros(0)), (t, present, 0), certain=False)
+        goal, asked = whom(office, present, t)
+        return Ready(
+            chosen_cohort(_chosen(asked), None, np.zeros(len(asked))), (t, asked, goal), certain=False
+        )
+
+    return ready
+
+
+def network_sums(office: Office, sending: Sending, params: Params) -> CohortSums:
+    """Returns the sums of cohorts whose clients answer over a network."""
+    silence = nobody(office.config.client, sending, params)
+    plain = is_plain_sum(silence.message)
+
+    def program(sent: Broadcast, laid: tuple[int, np.ndarray, int], lr: Array, key: Array) -> Reply:
+        t, asked, goal = laid
+        tasks = office.tasks("train", t, broadcast_arrays(sent), asked.tolist(), lr=float(lr))
+        wanted = _wanted(sending, silence, sent)
+        read = reading(sending.compression, silence, wanted)
+        running = ExactSum({name: want.shape for name, want in wanted.items()})
+        kept: dict[int, Reply] = {}
+
+        def check(answer: Parcel) -> Parcel:
+            check_arrays(answer.arrays, read.wanted)
+            arrays = read.decoded(answer.arrays)
+            check_reply(office, rebuilt("reply", silence, arrays))
+            return answer._replace(arrays=arrays)
+
+        for number, answer in office.answers(tasks, goal, check):
+            if plain:
+                running.add(answer.arrays)
+            else:
+                kept[number] = rebuilt("reply", silence, answer.arrays)
+        if max(running.count, len(kept)) < office.terms.least:
+            return neutral(jax.tree.map(jnp.asarray, silence))
+        if kept:
+            stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(kept[n] for n in sorted(kept)))
+            return total(stacked)
+        summed = rebuilt("reply", silence, running.value())
+        return jax.tree.map(lambda x, like: jnp.asarray(x, like.dtype), summed, silence)
+
+    return Cohorts(program, lambda tree: tree, asking(office), lambda t: None)
+
+
+def whom(office: Office, present: np.ndarray, t: int) -> tuple[int, np.ndarray]:
+    """Returns how many answers round t needs, and whom it asks: present clients, more than it needs."""
+    sampling = office.config.sampling
+    chosen = choose(
+        sampling, np.ones(office.population), office.config.seed, t, office.config.privacy.separation
+    )
+    goal = min(len(chosen.ids), len(present))
+    # the simulator's choice first, then others who are there, to make up for those who drop out
+    others = np.random.default_rng([office.config.seed, t]).permutation(np.setdiff1d(present, chosen.ids))
+    first = np.intersect1d(chosen.ids, present)
+    asked = math.ceil(goal * office.terms.over) if goal < office.population else goal
+    if office.config.privacy.separation:
+        # only this round's group may take part
+        theirs = group(office.population, office.config.privacy.separation, office.config.seed, t)
+        others = others[np.isin(others, theirs)]
+    return goal, np.sort(np.concatenate([first, others])[: max(asked, len(first))])
+
+
+def check_reply(office: Office, reply: Reply) -> None:
+    """Raises `Refusal` for a reply whose report, weight or norm is not that of one honest client."""
+    check_report(reply.report)
+    if office.config.aggregation.rule == "mean" and not office.config.privacy.private:
+        update, weight = reply.message
+        rounding = 1 if office.config.compression.form == "none" else _ROUNDING
+        check_weighted(update, weight, office.terms.max_weight, rounding * office.config.aggregation.max_norm)
+    if reply.carried:
+        moments, weight = reply.carried
+        check_weighted(moments, weight, office.terms.max_weight, 0.0)
+
+
+def _chosen(ids: np.ndarray) -> Chosen:
+    ones = np.ones(len(ids), np.float32)
+    return Chosen(ids, ones, ones, np.ones(len(ids), bool))
+
+
+def _wanted(sending: Sending, silence: Reply, sent: Broadcast) -> dict[str, Expected]:
+    """Returns what the arrays of a reply must be; a private message also keeps the bounds that its noise is for."""
+    if not sending.private:
+        return expected("reply", silence)
+    bounds = spread(bounds_of(sending.rule, sending.private, sent.params, sent.clip).norms, silence.message)
+    largest = silence._replace(
+        message=jax.tree.map(lambda bound: float(bound) * (1 + 1e-5) + 1e-9, bounds),
+        carried=jax.tree.map(lambda _: math.inf, silence.carried),
+        report=jax.tree.map(lambda _: math.inf, silence.report),
+    )
+    return expected("reply", silence, largest)

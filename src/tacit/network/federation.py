@@ -1,0 +1,193 @@
+"""The directory of a federation, and the invitations that it gives out.
+
+    federation.json      host and port, and the clients in the order of their invitations
+    ca.crt               the authority that clients trust
+    server.crt, .key     the server's certificate; the key never leaves the directory
+    clients/NAME.pub     the public key of an invited client
+    flower/              Flower's own state
+    runs/                orders of runs, and how they ended
+    logs/
+
+An invitation is one file for one client: where the server is, whom to trust, and the client's private key. Whoever has
+it can take part as that client: send it as you would send a password. The server does not keep the private key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tacit.base.errors import TacitError, nearest
+from tacit.base.files import cannot_write, write_atomic
+from tacit.base.locks import held
+from tacit.base.reading import read_object
+from tacit.base.transaction import Kind, transaction
+
+NAME = "federation.json"
+FORMAT = 1
+LEFT = "left"  # in place of an invitation's key, once its client has left for good: when
+_FOLDERS = ("clients", "flower", "runs", "logs")
+_KIND = Kind("tacit federation init", "", (NAME, "ca.crt", "server.crt", "server.key"))
+_CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class Client(NamedTuple):
+    """An invited client; its number is its place among them, and the simulator's number for it."""
+
+    name: str
+    public: str  # its key, in OpenSSH's format
+    removed: bool = False  # its key is locked out; its number is not given again
+
+
+class Federation(NamedTuple):
+    """What the directory says."""
+
+    place: Path
+    host: str  # by which clients reach the server
+    port: int  # of the gate
+    clients: tuple[Client, ...]
+
+    @property
+    def address(self) -> str:
+        """Where clients connect, as host:port."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Invitation(NamedTuple):
+    """What a client needs to take part."""
+
+    name: str
+    address: str
+    authority: str  # PEM
+    private: str  # OpenSSH
+
+
+def init(place: Path, host: str = "127.0.0.1", port: int = 9092) -> Federation:
+    """Makes the directory of a new federation."""
+    from tacit.network.keys import server_certificates
+
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise TacitError(f"{place} exists and is not empty; choose another directory")
+    if not host or any(c.isspace() or c in "/@" for c in host):
+        raise TacitError(f"--host {host!r} is not a host name or an address")
+    authority, server = server_certificates(list(dict.fromkeys([host, "127.0.0.1", "localhost"])))
+    made = Federation(place, host, port, ())
+    with transaction(place, _KIND) as folder:
+        folder.chmod(0o700)
+        for name in _FOLDERS:
+            (folder / name).mkdir()
+        write_atomic(folder / "ca.crt", authority)
+        write_atomic(folder / "server.crt", server.public)
+        _write_secret(folder / "server.key", server.private)
+        _write(made._replace(place=folder))
+    return made
+
+
+def read(place: Path) -> Federation:
+    """Reads the directory of a federation."""
+    file = place / NAME
+    if not file.is_file():
+        raise TacitError(
+            f"{place} is no federation (it has no {NAME}); make one with `tacit federation init`"
+        )
+    try:
+        said = read_object(file)
+        if said.get("format") != FORMAT:
+            raise ValueError(f"its format is {said.get('format')!r}, this version reads {FORMAT}")
+        clients = tuple(
+            Client(str(c["name"]), str(c["public"]), c.get("removed", False) is True) for c in said["clients"]
+        )
+        return Federation(place, str(said["host"]), int(said["port"]), clients)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise TacitError(f"{file} is not as Tacit writes it ({error}); restore it") from None
+
+
+def invite(place: Path, name: str, out: Path) -> Invitation:
+    """Invites a client: registers a new key for it, and writes the invitation."""
+    from tacit.network.keys import client_keys
+
+    if not _CLIENT.fullmatch(name):
+        raise TacitError(f"a client's name is letters, digits, - and _, at most 64; {name!r} is not")
+    if out.exists():
+        raise TacitError(f"{out} exists; choose another --out")
+    with _changing(place):
+        federation = read(place)
+        if name in [client.name for client in federation.clients]:
+            raise TacitError(f"{name} has been invited before; choose another name")
+        keys = client_keys()
+        given = Invitation(
+            name, federation.address, (place / "ca.crt").read_text("utf-8"), keys.private.decode()
+        )
+        _write_secret(out, (json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n").encode())
+        public = keys.public.decode()
+        write_atomic(place / "clients" / f"{name}.pub", f"{public} {name}\n")
+        _write(federation._replace(clients=(*federation.clients, Client(name, public))))
+    return given
+
+
+def remove(place: Path, name: str) -> None:
+    """Locks a client's key out, for good; a server that runs does so within a second or two."""
+    with _changing(place):
+        federation = read(place)
+        known = [client.name for client in federation.clients if not client.removed]
+        if name not in known:
+            raise TacitError(f"{place} has no client {name!r}{nearest(name, known) if known else ''}")
+        _write(
+            federation._replace(
+                clients=tuple(c._replace(removed=c.removed or c.name == name) for c in federation.clients)
+            )
+        )
+
+
+def read_invitation(file: Path) -> Invitation:
+    """Reads an invitation."""
+    try:
+        said = read_object(file)
+        if LEFT in said:
+            raise TacitError(
+                f"{file}: this client has left the federation for good on {said[LEFT]}; to take part again, ask for "
+                "another invitation"
+            )
+        if said.get("format") != FORMAT:
+            raise ValueError(f"its format is {said.get('format')!r}, this version reads {FORMAT}")
+        given = Invitation(*(said[name] for name in Invitation._fields))
+        if not all(isinstance(part, str) and part for part in given):
+            raise ValueError("a part is missing")
+    except KeyError as error:
+        raise TacitError(f"{file} is not an invitation: it has no {error}; ask for another") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise TacitError(f"{file} is not an invitation ({why}); ask for another") from None
+    return given
+
+
+@contextlib.contextmanager
+def _changing(place: Path) -> Iterator[None]:
+    if not place.is_dir():
+        raise TacitError(f"{place} is no federation; make one with `tacit federation init`")
+    with held(place / "clients"):
+        yield
+
+
+def _write(federation: Federation) -> None:
+    said: dict[str, Any] = {"format": FORMAT, **federation._asdict()}
+    del said["place"]
+    said["clients"] = [client._asdict() for client in federation.clients]
+    write_atomic(federation.place / NAME, json.dumps(said, indent=1) + "\n")
+
+
+def _write_secret(path: Path, content: bytes) -> None:
+    """Writes a new file that only its owner can read."""
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(path, error) from None

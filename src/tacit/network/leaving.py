@@ -1,0 +1,54 @@
+"""Leaving a federation for good: the private key in the invitation is overwritten, and a note takes its place.
+
+A running client looks at its invitation, and ends when it finds the note. The journal stays. On a disk that writes to
+a new place each time, as flash memory does, old bytes may survive until they are reused: the server can lock the key
+out as well (`tacit federation remove`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from tacit.base.errors import TacitError
+from tacit.base.reading import read_object
+from tacit.network import journal
+from tacit.network.federation import FORMAT, LEFT, read_invitation
+
+
+def leave(file: Path, beside: Path) -> str:
+    """Destroys the key of an invitation and leaves a note, also in the journal `beside` it; returns the name."""
+    name = read_invitation(file).name
+    now = time.time()
+    note = (
+        json.dumps({"format": FORMAT, "name": name, LEFT: time.strftime("%Y-%m-%d", time.gmtime(now))}) + "\n"
+    )
+    try:
+        overwrite(file, note.encode())
+    except OSError as error:
+        raise TacitError(
+            f"cannot write {file}: {error.strerror}; make it writable, then leave again"
+        ) from None
+    journal.write(beside, now, {"task": "leave", "ended": "left the federation"})
+    return name
+
+
+def has_left(file: Path) -> bool:
+    """Whether an invitation is the note of a client that has left."""
+    try:
+        return LEFT in read_object(file)
+    except (OSError, ValueError):
+        return False
+
+
+def overwrite(file: Path, content: bytes = b"") -> None:
+    """Overwrites a file where it lies, first with zeros: what was in it is not left in a freed block."""
+    with file.open("r+b", buffering=0) as opened:
+        opened.write(bytes(os.fstat(opened.fileno()).st_size))
+        os.fsync(opened.fileno())
+        opened.seek(0)
+        opened.write(content)
+        opened.truncate()
+        os.fsync(opened.fileno())

@@ -1,0 +1,122 @@
+"""Orders of work: a command writes one, SuperLink's app does what it says (`assignments`), and the command watches.
+
+An order is a directory in the federation's `runs/`: `order.json`, and `ended.json` once it has ended. The app locks it
+while it works, so a run whose process has died is told from one that goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tacit.base import settings
+from tacit.base.errors import TacitError
+from tacit.base.files import read_lines, write_atomic
+from tacit.base.reading import read_object
+from tacit.network import federation, flower
+from tacit.network.assignments import WORDS
+from tacit.network.office import Terms
+from tacit.network.status import is_locked
+from tacit.network.training import check
+from tacit.runs.config import Config
+from tacit.runs.directory import METRICS
+from tacit.text.vocabulary import Vocabulary
+
+_STARTS = 90.0  # seconds until an app has begun
+_LOOK = 0.5
+
+
+def run(
+    place: Path,
+    config: Config,
+    out: Path,
+    terms: Terms,
+    resume: bool = False,
+    on_round: Callable[[dict[str, Any]], None] = lambda record: None,
+) -> None:
+    """Makes the rounds of a configuration with the clients of a federation, and waits until they are made."""
+    check_served(place)
+    check(config, out, resume)
+    said = {"config": settings.tables(config), "resume": resume or (out / "config.toml").is_file()}
+    give(place, "train", said, out, terms, on_round=on_round)
+
+
+def check_served(place: Path) -> None:
+    """Refuses a federation whose server is not running."""
+    federation.read(place)
+    if not is_locked(place / "flower"):
+        raise TacitError(
+            f"the server of {place} is not running; start it with `tacit federation server {place}`"
+        )
+
+
+def give(
+    place: Path,
+    work: str,
+    said: Mapping[str, Any],
+    out: Path,
+    terms: Terms,
+    words: Vocabulary | None = None,
+    on_round: Callable[[dict[str, Any]], None] = lambda record: None,
+) -> Any:
+    """Has the server do some work, and waits until it is done; returns its answer. `out` is where its result goes."""
+    from tacit.network.app import write_bundle
+
+    order = place.resolve() / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    order.mkdir()
+    common = {"work": work, "federation": str(place.resolve()), "out": str(out.resolve())}
+    if words is not None:
+        words.save(order / WORDS)
+    write_atomic(
+        order / "order.json", json.dumps({**common, "terms": terms._asdict(), **said}, indent=1) + "\n"
+    )
+    try:
+        number = flower.submit(place, write_bundle(place), {"order": str(order)})
+    except TacitError:
+        shutil.rmtree(order)
+        raise
+    try:
+        return _watch(place, order, out, on_round)
+    except BaseException:
+        if not (order / "ended.json").is_file():
+            with contextlib.suppress(TacitError):  # a server that has died has no run to stop
+                flower.abandon(place, number)
+        raise
+
+
+def _watch(place: Path, order: Path, out: Path, on_round: Callable[[dict[str, Any]], None]) -> Any:
+    """Waits for the end of an order, and tells of each round; returns the answer."""
+    told, began = 0, time.monotonic()
+    was_working = False
+    while not (order / "ended.json").is_file():
+        working = is_locked(order)
+        told = _tell(out, told, on_round)
+        if was_working and not working and not (order / "ended.json").is_file():
+            raise TacitError(
+                f"the process of the run ended; {place / 'logs/superlink.log'} says why; resume with --resume"
+            )
+        if not (was_working or working) and time.monotonic() - began > _STARTS:
+            raise TacitError(
+                f"the run has not begun after {_STARTS:.0f} s; {place / 'logs/superlink.log'} may say why"
+            )
+        was_working = was_working or working
+        time.sleep(_LOOK)
+    _tell(out, told, on_round)
+    ended = read_object(order / "ended.json")
+    if ended.get("state") != "done":
+        raise TacitError(str(ended.get("why", "the run failed")))
+    return ended.get("answer")
+
+
+def _tell(out: Path, told: int, on_round: Callable[[dict[str, Any]], None]) -> int:
+    for record in read_lines(out / METRICS):
+        if record["round"] > told:
+            on_round(record)
+            told = record["round"]
+    return told

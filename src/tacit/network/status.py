@@ -1,0 +1,73 @@
+"""What a federation's directory tells without Flower: whether it is served, who is invited, how its runs stand."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from tacit.base.files import read_lines
+from tacit.base.locks import lock
+from tacit.base.reading import read_object
+from tacit.network import federation
+from tacit.runs.directory import METRICS
+
+PID = "server.pid"
+_STOPS = 30.0
+
+
+def is_locked(directory: Path) -> bool:
+    """Whether a process works in a directory."""
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        lock(number)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(number)
+
+
+def status(place: Path) -> dict[str, Any]:
+    """Returns how a federation stands."""
+    home = federation.read(place)
+    return {
+        "served": is_locked(place / "flower"),
+        "address": home.address,
+        "clients": [client.name for client in home.clients if not client.removed],
+        "runs": [run_of(order) for order in orders(place)],
+    }
+
+
+def orders(place: Path) -> list[Path]:
+    """Returns the orders of a federation's runs, the oldest first."""
+    return [order for order in sorted((place / "runs").iterdir()) if (order / "order.json").is_file()]
+
+
+def stop(place: Path) -> bool:
+    """Stops the server of a federation; returns whether there was one."""
+    federation.read(place)
+    if not is_locked(place / "flower"):
+        return False
+    os.kill(int((place / PID).read_text("utf-8")), signal.SIGTERM)
+    until = time.monotonic() + _STOPS
+    while is_locked(place / "flower") and time.monotonic() < until:
+        time.sleep(0.1)
+    return True
+
+
+def run_of(order: Path) -> dict[str, Any]:
+    """Returns how the run of an order stands."""
+    said = read_object(order / "order.json")
+    out, work = Path(str(said.get("out"))), str(said.get("work", "train"))
+    ended = read_object(order / "ended.json") if (order / "ended.json").is_file() else {}
+    state = str(ended.get("state", "running" if is_locked(order) else "cut off"))
+    return {
+        "run": order.name,
+        "work": work,
+        "state": state,
+        "rounds": len(read_lines(out / METRICS)) if work == "train" else None,
+        "directory": str(out),
+    }
