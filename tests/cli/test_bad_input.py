@@ -16,7 +16,16 @@ from commands import ROUNDS, TINY, Commands, Trained, sets, tree, write_corpus
 
 def command(out: Path, corpus: Path | str | None = None, *more: str, preset: str = "fedavg") -> list[object]:
     given = [] if corpus is None else ["--corpus", corpus]
-    return ["train", preset, *given, "--rounds", ROUNDS, "--out", out, *sets(*TINY, *more)]
+    return [
+        "train",
+        preset,
+        *given,
+        "--rounds",
+        ROUNDS,
+        "--out",
+        out,
+        *sets(*TINY, "typists.users=40", *more),
+    ]
 
 
 def people(path: Path, texts: dict[str, list[str]]) -> Path:

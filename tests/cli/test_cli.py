@@ -35,7 +35,9 @@ def test_help_lists_the_commands(tacit: Commands) -> None:
     assert tacit.ok().strip() == said.strip()  # nothing asked: the same
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "data list", "data describe", "data get"])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, "data list", "data describe", "data get", "privacy show", "privacy plan"]
+)
 def test_every_command_shows_an_example(tacit: Commands, command: str) -> None:
     said = tacit.ok(*command.split(), "--help")
     assert "Example" in said and said.count(f"tacit {command}") >= 2  # its usage, and how it is used
@@ -88,6 +90,18 @@ def test_evaluate_scores_the_held_out_part_as_the_summary_does(tacit: Commands, 
     assert {"perplexity", "top1", "top3", "tokens", "oov", "sll"} <= set(found)
     assert {k: v for k, v in found.items() if k not in ("text", "seen")} == summary_of(trained.path)["test"]
     assert found["seen"] == summary_of(trained.path)["seen"]
+
+
+def test_federated_evaluation_is_evaluation_by_sums(tacit: Commands, trained: Trained) -> None:
+    """The same figures from sums over people, who are counted; no interval, as nobody's own figures are known."""
+    found = tacit.json("evaluate", trained.path, "--federated")
+    own = tacit.json("evaluate", trained.path)
+    for said, expected in ((found, own), (found["seen"], own["seen"])):
+        known = {k: v for k, v in expected.items() if k not in ("ci95", "by_person", "text", "seen")}
+        assert {k: v for k, v in said.items() if k not in ("text", "seen")} == pytest.approx(known, rel=1e-5)
+    assert f"{own['people']} people reported" in tacit.ok("evaluate", trained.path, "--federated")
+    tacit("evaluate", trained.path, "--federated", "--keyboard").refused("--federated", "--keyboard")
+    tacit("evaluate", trained.path, "--federated", "--held-out", trained.path).refused("--federated")
 
 
 def test_evaluate_knows_its_own_corpus_by_any_name(
@@ -184,8 +198,12 @@ def test_bench_tells_how_fast(tacit: Commands, monkeypatch: pytest.MonkeyPatch) 
     assert found["workload"] == "small" and found["clients"] == 3 and found["executor"] == "map"
     assert found["ms_per_client_step"] == pytest.approx(1000 * found["round_s"] / 6)
     assert found["tokens_per_s"] == pytest.approx(6 * 2 * 4 / found["round_s"])
+    (adam,) = tacit.json("bench", "--repeats", 1, "--optimiser", "adam")
+    assert adam["optimiser"] == "adam"
     said = tacit.ok("bench", "--repeats", 1)
     assert "small" in said and "ms per client-step" in said
+    monkeypatch.setattr(bench, "measure", None)  # nothing is timed before everything is known
+    tacit("bench", "--workload", "small", "--workload", "smal").refused("no workload 'smal'", "small")
 
 
 # Data.
@@ -313,3 +331,8 @@ def test_a_relative_corpus_is_kept_by_its_full_path(tmp_path: Path, monkeypatch:
         assert from_anywhere(resolve("fedavg", [f"text.corpus={given}"])).text.corpus == kept
     words = from_anywhere(resolve("fedavg", ["text.words=mine.txt"])).text.words
     assert words == str(tmp_path / "mine.txt")
+
+
+def test_compare_makes_the_folder_of_its_page(tacit: Commands, trained: Trained, tmp_path: Path) -> None:
+    tacit.ok("compare", trained.path, "--out", tmp_path / "new" / "page.html")
+    assert (tmp_path / "new" / "page.html").is_file()

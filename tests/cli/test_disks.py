@@ -12,6 +12,7 @@ import pytest
 from test_bad_input import command
 
 from commands import Commands, Trained, file_size_limit, leftovers, tree
+from tacit.runs import report
 
 
 @pytest.fixture
@@ -69,10 +70,10 @@ def test_a_full_disk_spares_the_page_that_was_there(
     tmp_path: Path, tacit: Commands, trained: Trained
 ) -> None:
     page = tmp_path / "page.html"
-    page.write_text("the old page")
+    page.write_text(old := f"{report.MARK} the old page")
     with file_size_limit(4096):
         tacit("compare", trained.path, "--out", page).refused("page.html", "cannot write")
-    assert page.read_text() == "the old page" and not leftovers(tmp_path)
+    assert page.read_text() == old and not leftovers(tmp_path)
 
 
 def test_places_that_cannot_be_written(tmp_path: Path, tacit: Commands, trained: Trained) -> None:
@@ -80,10 +81,16 @@ def test_places_that_cannot_be_written(tmp_path: Path, tacit: Commands, trained:
     tacit(*command(tmp_path / "file/run", trained.corpus)).refused("file/run", "--out")
     tacit(*command(tmp_path / "file", trained.corpus)).refused("file", "choose another --out")
     tacit(*command(tmp_path / ("x" * 300), trained.corpus)).refused("xxx", "name too long")
-    tacit("compare", trained.path, "--out", tmp_path / "no/where.html").refused("where.html", "cannot write")
+    tacit("compare", trained.path, "--out", tmp_path / "file/page.html").refused("page.html", "cannot write")
     tacit("compare", trained.path, "--out", tmp_path).refused(str(tmp_path), "cannot write")
-    tacit("compare", trained.path, "--out", "").refused("cannot write .", "--out")
+    tacit("compare", trained.path, "--out", "").refused("--out is empty")
     assert tree(tmp_path) == {"file": b"in the way"}
+
+
+def test_the_folder_of_a_page_is_made(tmp_path: Path, tacit: Commands, trained: Trained) -> None:
+    page = tmp_path / "new/folder/page.html"
+    tacit.ok("compare", trained.path, "--out", page)
+    assert page.is_file() and not leftovers(tmp_path)
 
 
 def test_a_file_of_another_kind_is_not_written_over(
@@ -91,6 +98,13 @@ def test_a_file_of_another_kind_is_not_written_over(
 ) -> None:
     run = shutil.copytree(trained.path, tmp_path / "run")
     before = tree(run)
+    (tmp_path / "mine.html").write_text("<p>mine</p>")
+    (tmp_path / "mine.tacit").write_text("mine")
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("../mine.html", "../mine.tacit", "../fifo", "/dev/null"):
+        for command_ in ("compare", "export"):
+            tacit(command_, run, "--out", run / name).refused(name, "choose another --out")
+    assert (tmp_path / "mine.html").read_text() == "<p>mine</p>" and (tmp_path / "fifo").is_fifo()
     for name in ("config.toml", "vocabulary.txt", "summary.json"):
         for command_ in ("compare", "export"):
             tacit(command_, run, "--out", run / name).refused(name, "choose another --out")

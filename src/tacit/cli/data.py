@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, print_json, print_table
+from tacit.cli.options import DataOption, JsonOption, print_json, print_table, say
 
 data = typer.Typer(help="Known public corpora, and statistics of any text.", no_args_is_help=True)
 
@@ -78,9 +78,9 @@ def data_describe(
     for name, part in parts.items():
         print_table([[name, ""], *map(list, statistics.rows(part.statistics))])
         if part.too_large:
-            typer.echo(f"more than {copies.MOST:,} messages: duplicated people were not looked for")
+            say(f"more than {copies.MOST:,} messages: duplicated people were not looked for")
         for note in part.notes():
-            typer.echo(note)
+            say(note)
 
 
 @data.command("get")
@@ -99,4 +99,4 @@ def data_get(
 
     with spinner(f"fetching {name}"):
         path = get(name, data_directory(data))
-    typer.echo(str(path))
+    say(str(path))

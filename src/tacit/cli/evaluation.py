@@ -9,7 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from tacit.base.errors import TacitError
-from tacit.cli.options import CorpusOption, DataOption, JsonOption, print_json, print_table, start_jax
+from tacit.cli.options import (
+    CorpusOption,
+    DataOption,
+    JsonOption,
+    TrustOption,
+    path_option,
+    print_json,
+    print_table,
+    say,
+    start_jax,
+    trust_runs,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -29,8 +40,12 @@ def evaluate(
     ] = False,
     held_out: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="With --keyboard, for a file: the held-out people of this run."),
+        typer.Option(metavar="RUN", help="For a file: score it on the held-out people of this run."),
     ] = None,
+    federated: Annotated[
+        bool,
+        typer.Option("--federated", help="Each person scores the model; only sums over people are known."),
+    ] = False,
     people: Annotated[
         int | None, typer.Option(help="With --keyboard: at most this many people (default: all).", min=1)
     ] = None,
@@ -52,8 +67,9 @@ def evaluate(
     ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
+    trust: TrustOption = False,
 ) -> None:
-    """Score a run's best model, or a model file, on held-out text of the run or on all of another corpus.
+    """Score a run's best model, or a model file, on held-out text of a run or on all of another corpus.
 
     Examples:
 
@@ -63,6 +79,10 @@ def evaluate(
 
       tacit evaluate runs/first/ngram/model.tacit --corpus nus-sms
 
+      tacit evaluate runs/first/ngram/model.tacit --held-out runs/first --json
+
+      tacit evaluate runs/first --federated
+
       tacit evaluate runs/first --keyboard --people 10
 
       tacit evaluate network.tacit --keyboard --held-out runs/first
@@ -71,10 +91,11 @@ def evaluate(
     from tacit.lm.evaluate import evaluate as score
 
     start_jax()
-    if held_out and not keyboard:
-        raise TacitError("--held-out is for --keyboard; add that or leave it out")
+    trust_runs(trust, run, held_out)
     given = {"people": people, "messages": messages, "noisy": noisy, "seed": seed}
     asked = {name: value for name, value in given.items() if value is not None}
+    if federated and keyboard:
+        raise TacitError("--federated and --keyboard measure different things; give one of them")
     if keyboard:
         from tacit.keyboard.measures import report as keyboard_report
 
@@ -86,19 +107,21 @@ def evaluate(
             return
         print_table(keyboard_report.table(typed))
         for line in keyboard_report.facts(typed):
-            typer.echo(line)
+            say(line)
         return
     for name in asked:
         raise TacitError(f"--{name} is for --keyboard; add that or leave it out")
     with progress_bar() as progress:
-        figures = score(run, corpus, data, progress)
+        figures = score(run, corpus, data, progress, held_out, federated)
     if as_json:
         print_json(figures)
         return
-    print_table(_scores(figures))
+    print_table(scores_table(figures))
+    if federated:
+        say(f"{figures['people']:,} people reported; the sums of their scores are all that is known of them")
 
 
-def _scores(figures: dict[str, Any]) -> list[list[str]]:
+def scores_table(figures: dict[str, Any]) -> list[list[str]]:
     """Returns the figures of a model on a text as rows, with the half-widths of their intervals."""
     shown = {
         "perplexity": f"{figures['perplexity']:.2f}",
@@ -113,7 +136,7 @@ def _scores(figures: dict[str, Any]) -> list[list[str]]:
     half = {"perplexity": "±{:.2f}", "top1": "±{:.2%}", "top3": "±{:.2%}", "sll": "±{:.2f}"}
     rows = [["", figures["text"], "95 %"]]
     for name, value in shown.items():
-        ci = figures["ci95"].get(name)
+        ci = figures.get("ci95", {}).get(name)
         rows.append([name, value, half[name].format(ci) if ci is not None and math.isfinite(ci) else ""])
     return rows
 
@@ -121,7 +144,7 @@ def _scores(figures: dict[str, Any]) -> list[list[str]]:
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories.")],
     out: Annotated[
-        Path | None, typer.Option(help="Page of plots (default: compare.html; with --json none).")
+        Path | None, path_option("--out", "Page of plots (default: compare.html; with --json none).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -131,22 +154,23 @@ def compare(
 
       tacit compare runs/fedavg runs/fedatt --out compare.html
     """
-    from tacit.base.files import check_file
+    from tacit.base.files import check_file, make_folder
     from tacit.runs import Run, report
 
     page = out or Path("compare.html")
-    check_file(page, ".html")
+    check_file(page, report.MARK.encode(), "a page of Tacit")
     names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
     loaded = [Run(run) for run in runs]
     entries = [report.entry_of(run, name) for run, name in zip(loaded, names, strict=True)]
     if out or not as_json:
+        make_folder(page)
         title = "Tacit: " + ", ".join(names)
         report.write(page, report.Page(title, "Runs side by side.", entries, loaded[0].config))
     if as_json:
         print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
         return
     print_table(report.comparison(entries))
-    typer.echo(str(page))
+    say(str(page))
 
 
 def predict(

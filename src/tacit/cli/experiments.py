@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.base.errors import TacitError
-from tacit.cli.options import DataOption, JsonOption, keep_compiled, print_json, print_table, start_jax
+from tacit.cli.options import (
+    DataOption,
+    JsonOption,
+    keep_compiled,
+    path_option,
+    print_json,
+    print_table,
+    say,
+    start_jax,
+)
 
 if TYPE_CHECKING:
     from tacit.experiments.entry import Entry
@@ -40,10 +49,10 @@ def reproduce(
         float, typer.Option(help="Start no new row after this many minutes; the same command resumes.", min=0)
     ] = math.inf,
     out: Annotated[
-        Path | None, typer.Option(help="Directory of results (default: results; with --quick none).")
+        Path | None, path_option("--out", "Directory of results (default: results; with --quick none).")
     ] = None,
     docs: Annotated[
-        Path | None, typer.Option(help="report: the folder of results.md and its plots (default: docs).")
+        Path | None, path_option("--docs", "report: the folder of results.md and its plots (default: docs).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -135,7 +144,7 @@ def _report(folder: Path, docs: Path, as_json: bool) -> None:
     if as_json:
         print_json([str(path) for path in written])
         return
-    typer.echo(str(written[0]))
+    say(str(written[0]))
 
 
 def _print_result(whole: Entry, result: dict[str, Any], quick: bool) -> None:
@@ -147,11 +156,11 @@ def _print_result(whole: Entry, result: dict[str, Any], quick: bool) -> None:
     print_table(results_page.comparison(entry, {row["label"]: row for row in result["rows"]}), title=title)
     values = {name for row in result["rows"] for name in row["values"]}
     if values and (never := [m.name for m in entry.metrics if m.name not in values]):
-        typer.echo(f"not measured: {', '.join(never)}; there are: {', '.join(sorted(values))}")
+        say(f"not measured: {', '.join(never)}; there are: {', '.join(sorted(values))}")
     if quick:
         smaller = ", ".join(f"{k} {v}" for k, v in entry.quick.get("settings", {}).items())
         rows = f" All rows with {smaller}." if smaller else ""
-        typer.echo(f"a scaled-down run: the figures mean nothing.{rows}\n")
+        say(f"a scaled-down run: the figures mean nothing.{rows}\n")
         return
     missing = len(entry.rows) - len(result["rows"])
-    typer.echo(f"{missing} of {len(entry.rows)} rows are not measured yet\n" if missing else "")
+    say(f"{missing} of {len(entry.rows)} rows are not measured yet\n" if missing else "")

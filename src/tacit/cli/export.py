@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, print_json, print_models, start_jax
+from tacit.cli.options import (
+    DataOption,
+    JsonOption,
+    TrustOption,
+    path_option,
+    print_json,
+    print_models,
+    say,
+    start_jax,
+    trust_runs,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -18,12 +28,13 @@ def register(app: typer.Typer) -> None:
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file (default: RUN/network.tacit).")
+        Path | None, path_option("--out", "The file (default: RUN/network.tacit).", "FILE")
     ] = None,
     people: Annotated[
         int, typer.Option(help="Number of held-out people to measure both models on; 0: none.", min=0)
     ] = 20,
     data: DataOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Export a run's network with 8 bits per weight, for devices; it needs numpy only.
@@ -40,6 +51,7 @@ def export(
     from tacit.lm.export import export_network
 
     start_jax()
+    trust_runs(trust, run)
     with progress_bar() as progress:
         summary = export_network(run, out or run / "network.tacit", people, data, progress)
     if as_json:
@@ -47,8 +59,8 @@ def export(
         return
     if "models" in summary:
         print_models(summary["models"])
-    typer.echo(
+    say(
         f"{summary['parameters']:,} parameters, {summary['bytes'] / 1e6:.2f} MB, one word takes "
         f"{summary['latency_ms']['p50']:.2f} ms (99 %: {summary['latency_ms']['p99']:.2f} ms)"
     )
-    typer.echo(summary["file"])
+    say(summary["file"])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import DataOption, start_jax
+from tacit.cli.options import DataOption, TrustOption, say, start_jax
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +32,7 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one per line.")
     ] = None,
     data: DataOption = None,
+    trust: TrustOption = False,
 ) -> None:
     """Try a run's models on a keyboard in the browser; they run in the page, which sends nothing.
 
@@ -46,14 +47,17 @@ def serve(
     import webbrowser
 
     from tacit.base.terminal import progress_bar
+    from tacit.page.models import trust as trust_run
     from tacit.page.serve import serve as serve_page
 
     def opened(address: str, models: int) -> None:
         count = "one model" if models == 1 else f"{models} models"
-        typer.echo(f"{address} ({count}; Ctrl-C stops the server, an open page still works)")
+        say(f"{address} ({count}; Ctrl-C stops the server, an open page still works)")
         if not no_open:
             webbrowser.open(address)
 
     start_jax()
+    if trust and run.is_dir():
+        trust_run(run)
     with progress_bar() as progress:
         serve_page(run, host, port, block, data, progress, opened)

@@ -12,16 +12,22 @@ import typer
 from tacit.base.errors import TacitError
 from tacit.cli.options import (
     CorpusOption,
+    CountEpsilonOption,
     DataOption,
     JsonOption,
     SetOption,
+    TrustOption,
+    WhitelistOption,
     assignments,
     numbers,
     one_of,
+    path_option,
     print_json,
     print_models,
     print_table,
+    say,
     start_jax,
+    trust_runs,
 )
 
 
@@ -39,14 +45,7 @@ def count_words(
         ),
     ],
     corpus: CorpusOption = None,
-    whitelist: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|N",
-            help="Words to count: a file, one per line, or the N commonest words of the supplement (default: all of "
-            "its words).",
-        ),
-    ] = None,
+    whitelist: WhitelistOption = None,
     supplement: Annotated[
         str | None,
         typer.Option(
@@ -54,11 +53,13 @@ def count_words(
         ),
     ] = None,
     limits: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--lambda", metavar="λ,…", help="Bounds on the sum of a client's counts; inf: no bound."
+            "--lambda",
+            metavar="λ,…",
+            help="Bounds on the sum of a client's counts; inf: none (default: 1,1000,5000,inf; with --epsilon: 100).",
         ),
-    ] = "1,1000,5000,inf",
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Number of rounds (default: training.rounds).", min=1)
     ] = None,
@@ -72,12 +73,30 @@ def count_words(
     order: Annotated[
         int, typer.Option(help="Order of the n-gram model that gets the counts.", min=1, max=5)
     ] = 3,
+    epsilon: CountEpsilonOption = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="δ", help="With --mechanism gaussian or --open (default: 1e-6).")
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(metavar="laplace|gaussian", help="Noise over a whitelist (default: laplace)."),
+    ] = None,
+    open_: Annotated[
+        int | None,
+        typer.Option(
+            "--open",
+            metavar="K",
+            help="Without a whitelist: K words of each client; release words that enough clients have.",
+            min=1,
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random draws.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="New directory (default: DIR/count, or runs/PRESET-count).")
+        Path | None, path_option("--out", "Directory (default: DIR/count, or runs/PRESET-count).")
     ] = None,
     set_: SetOption = None,
     data: DataOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Count words across devices: clipped counts over a whitelist, and a comparison of the λ.
@@ -87,11 +106,15 @@ def count_words(
       tacit count gboard-ngram --rounds 100
 
       tacit count fedavg --corpus nus-sms --supplement tatoeba-en --whitelist 10000 --cohort 100
+
+      tacit count fedavg --epsilon 1 --lambda 100 --rounds 1
+
+      tacit count fedavg --epsilon 1 --delta 1e-6 --open 64
     """
     from tacit.base.terminal import progress_bar
     from tacit.ngram.counts.count import count
     from tacit.ngram.counts.counted import CountOptions
-    from tacit.ngram.counts.report import comparison
+    from tacit.ngram.counts.report import comparison, privacy_fact
     from tacit.runs import read_config
     from tacit.runs.config import resolve
     from tacit.text.catalogue import user_path
@@ -99,19 +122,26 @@ def count_words(
     run = Path(source)
     if run.is_dir():
         read_config(run)  # refuses a directory that is not a run
+        trust_runs(trust, run)
     if corpus and user_path(corpus).exists():
         corpus = str(user_path(corpus).resolve())
     keys = assignments({"text.corpus": corpus, "seed": seed}, set_)
     config = resolve(str(run / "config.toml") if run.is_dir() else source, keys)
     out = out or (run / "count" if run.is_dir() else Path("runs") / f"{run.stem}-count")
+    privacy = count_privacy(epsilon, delta, mechanism, open_)
+    if open_ is not None and limits is not None:
+        raise TacitError("--open sends every word once, so --lambda does nothing; leave it out")
     options = CountOptions(
-        numbers("--lambda", limits, float, like="1,1000,5000,inf"),
+        numbers(
+            "--lambda", limits or ("100" if privacy else "1,1000,5000,inf"), float, like="1,1000,5000,inf"
+        ),
         whitelist,
         supplement,
         rounds or 0,
         cohort or 0,
         capacity or 0,
         order,
+        privacy,
     )
     start_jax()
     with progress_bar() as progress:
@@ -119,8 +149,35 @@ def count_words(
     if as_json:
         print_json(counted.summary)
         return
-    print_table(comparison(counted.summary))
-    typer.echo(str(out / "report.html"))
+    if privacy and privacy.words:
+        say(f"{counted.summary['seen']:,} words of {counted.summary['clients']:,} clients")
+    else:
+        print_table(comparison(counted.summary))
+    say(privacy_fact(counted.summary))
+    say(str(out / "report.html"))
+
+
+def count_privacy(
+    epsilon: float | None, delta: float | None, mechanism: str | None, open_: int | None
+) -> Any:
+    """Returns the noise of a count; None without --epsilon."""
+    from tacit.ngram.counts.private import MECHANISMS, Privacy
+
+    if epsilon is None:
+        for name, value in (("--delta", delta), ("--mechanism", mechanism), ("--open", open_)):
+            if value is not None:
+                raise TacitError(
+                    f"{name} needs --epsilon, which says how much noise; add that or leave it out"
+                )
+        return None
+    if mechanism is not None:
+        one_of("--mechanism", mechanism, MECHANISMS)
+        if open_ is not None and mechanism != "gaussian":
+            raise TacitError("--open needs gaussian noise; leave out --mechanism")
+    chosen: Any = mechanism or "laplace"
+    if delta is not None and chosen == "laplace" and open_ is None:
+        raise TacitError("--delta does nothing with laplace noise; leave it out, or add --mechanism gaussian")
+    return Privacy(epsilon, 1e-6 if delta is None else delta, chosen, open_ or 0)
 
 
 def distill(
@@ -152,12 +209,20 @@ def distill(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="For a RUN over word-pieces: a run over the same words, which infers n-grams.",
+            help="For a RUN over word-pieces: a run over the same words, which infers n-grams in its place.",
         ),
     ] = None,
     unigrams: Annotated[
         Path | None,
         typer.Option(metavar="counts.tsv", help="Unigrams of a larger vocabulary, from `tacit count`."),
+    ] = None,
+    client_counts: Annotated[
+        float | None,
+        typer.Option(
+            "--client-counts",
+            metavar="λ",
+            help="Mix in n-grams counted on the clients, each client's words clipped to a sum of λ.",
+        ),
     ] = None,
     sentences: Annotated[int, typer.Option(help="Sentences drawn from the network.", min=1)] = 20_000,
     locale: Annotated[str, typer.Option(help="Language of words.combined.")] = "en",
@@ -168,8 +233,9 @@ def distill(
         bool, typer.Option("--skip", help="Leave out words that words.combined cannot hold.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0, max=2**31 - 1)] = 0,
-    out: Annotated[Path | None, typer.Option(help="Directory (default: RUN/ngram).")] = None,
+    out: Annotated[Path | None, path_option("--out", "Directory (default: RUN/ngram).")] = None,
     data: DataOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Distil a run into an n-gram model that keyboards load: compact, ARPA, OpenFst and AOSP word-list files.
@@ -179,6 +245,8 @@ def distill(
       tacit distill runs/first
 
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
+
+      tacit distill runs/first --client-counts 1000
     """
     from tacit.base.terminal import progress_bar
     from tacit.ngram.distillation.distill import distill as distill_run
@@ -186,20 +254,28 @@ def distill(
 
     one_of("--topology", topology, ("e", "i", "m", "r"))
     which: Any = topology  # one of the four, as checked above
-    options = DistillOptions(supplement, order, max_ngrams, which, cased, pieces, unigrams, sentences, seed)
+    options = DistillOptions(
+        supplement, order, max_ngrams, which, cased, pieces, unigrams, client_counts, sentences, seed
+    )
     out, seconds = out or run / "ngram", _seconds(date)
     start_jax()
+    trust_runs(trust, run)
     with progress_bar() as progress:
         summary = distill_run(run, out, options, data, locale, seconds, skip, progress)
     if as_json:
         print_json(summary)
         return
     print_models(summary["models"])
-    typer.echo(
+    if summary["inferred_from"] == "pieces":
+        say(
+            f"topology {topology}: n-grams inferred from the network's sentences of pieces, read as words "
+            "(--pieces RUN takes those of a run over words)"
+        )
+    say(
         f"{summary['ngrams']:,} n-grams, {summary['bytes']['model.tacit'] / 1e6:.2f} MB, three suggestions in "
         f"{summary['latency_us']['p50']:.0f} µs"
     )
-    typer.echo(str(out))
+    say(str(out))
 
 
 def _seconds(date: str | None) -> int:

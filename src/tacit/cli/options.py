@@ -14,17 +14,63 @@ from rich.console import Console
 from rich.table import Table
 
 from tacit.base.errors import TacitError
+from tacit.base.printable import printable
+
+
+def path_option(name: str, help: str, metavar: str = "PATH") -> Any:
+    """Returns an option for a place to write; refuses an empty path, which would mean the current directory."""
+
+    def named(text: str | Path) -> Path:
+        if not str(text):
+            raise TacitError(f"{name} is empty; give it a path, or leave it out")
+        return Path(text)
+
+    return typer.Option(name, help=help, metavar=metavar, parser=named)
+
 
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", help="Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit)."),
+    path_option("--data", "Directory of known corpora (default: $TACIT_DATA or ~/.cache/tacit)."),
 ]
 CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Read the files that a run made elsewhere names outside itself.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+]
+# of personalisation, in the simulator and in a federation
+BatchOption = Annotated[str, typer.Option(metavar="B,…", help="Batch sizes, in sentences.")]
+RateOption = Annotated[str, typer.Option(metavar="L,…", help="Learning rates.")]
+MaxTokensOption = Annotated[
+    int, typer.Option(help="Stop tuning with the batch that reaches this many tokens; 0: no limit.", min=0)
+]
+EpochsOption = Annotated[int, typer.Option(help="Stop tuning after this many passes.", min=1)]
+MarginOption = Annotated[
+    float | None,
+    typer.Option(help="Gain in accuracy that the gate requires (default: chosen from other people's sums)."),
+]
+SumsEpsilonOption = Annotated[
+    float | None, typer.Option(metavar="ε", help="Add noise to the sums over people: ε of one person.")
+]
+SumsDeltaOption = Annotated[float | None, typer.Option(metavar="δ", help="With --epsilon (default: 1e-6).")]
+MinPeopleOption = Annotated[
+    int, typer.Option("--min-people", help="Suppress rows of the sums with fewer people.", min=0)
+]
+# of counts, in the simulator and in a federation
+WhitelistOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|N",
+        help="Words to count: a file, one per line, or the N commonest words of the supplement (default: all of its "
+        "words).",
+    ),
+]
+CountEpsilonOption = Annotated[
+    float | None, typer.Option(metavar="ε", help="Add noise to the counts: client-level ε of the count.")
 ]
 
 Number = TypeVar("Number", int, float)
@@ -58,8 +104,24 @@ def assignments(given: Mapping[str, Any], set_: Sequence[str] | None) -> list[st
     return [*keys, *(set_ or [])]
 
 
+def say(text: str) -> None:
+    """Prints a line for people."""
+    typer.echo(printable(text))
+
+
+def trust_runs(trust: bool, *paths: Path | None) -> None:
+    """Remembers, with `--trust`, that these runs may name files outside themselves."""
+    for path in paths if trust else ():
+        if path is not None and path.is_dir():
+            from tacit.runs import trust as trust_run
+
+            trust_run(path)
+
+
 def print_table(rows: list[list[str]], title: str | None = None) -> None:
     """Prints rows, the header first, with numbers aligned to the right."""
+    rows = [[printable(cell) for cell in row] for row in rows]
+    title = printable(title) if title else None
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name, *cells in zip(*rows, strict=True):
         is_number = all(cell[:1] in "0123456789-±" for cell in cells)
@@ -89,8 +151,10 @@ def print_json(value: Any) -> None:
 
 def start_jax() -> None:
     """Spreads cohorts over the CPU's cores."""
+    from tacit.base import memory
     from tacit.base.cores import use_all_cores
 
+    memory.check_start()
     use_all_cores()
 
 

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, numbers, print_json, print_table, start_jax
+from tacit.base.errors import TacitError
+from tacit.cli.options import (
+    BatchOption,
+    DataOption,
+    EpochsOption,
+    JsonOption,
+    MarginOption,
+    MaxTokensOption,
+    MinPeopleOption,
+    RateOption,
+    SumsDeltaOption,
+    SumsEpsilonOption,
+    TrustOption,
+    numbers,
+    path_option,
+    print_json,
+    print_table,
+    say,
+    start_jax,
+    trust_runs,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -25,23 +46,15 @@ def personalize(
             "corpus).",
         ),
     ] = None,
-    batch: Annotated[str, typer.Option(metavar="B,…", help="Batch sizes, in sentences.")] = "5,10,20",
-    lr: Annotated[str, typer.Option(metavar="L,…", help="Learning rates.")] = "0.01,0.1,1.0",
-    max_tokens: Annotated[
-        int,
-        typer.Option(help="Stop tuning with the batch that reaches this many tokens; 0: no limit.", min=0),
-    ] = 5000,
-    epochs: Annotated[int, typer.Option(help="Stop tuning after this many passes.", min=1)] = 1,
+    batch: BatchOption = "5,10,20",
+    lr: RateOption = "0.01,0.1,1.0",
+    max_tokens: MaxTokensOption = 5000,
+    epochs: EpochsOption = 1,
     users: Annotated[
         int | None,
         typer.Option(help="At most this many people, drawn at random (default: all; 100 typists).", min=1),
     ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            help="Gain in accuracy that the gate requires (default: chosen from other people's sums)."
-        ),
-    ] = None,
+    margin: MarginOption = None,
     more: Annotated[
         bool,
         typer.Option(
@@ -52,10 +65,14 @@ def personalize(
     keep: Annotated[
         int, typer.Option(help="Store the models of at most this many accepted people.", min=0)
     ] = 10,
+    epsilon: SumsEpsilonOption = None,
+    delta: SumsDeltaOption = None,
+    min_people: MinPeopleOption = 0,
     out: Annotated[
-        Path | None, typer.Option(help="Directory of the results (default: DIR/personal).")
+        Path | None, path_option("--out", "Directory of the results (default: DIR/personal).")
     ] = None,
     data: DataOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Fine-tune for each person, measure from sums whether it helps, and reject it where it harms (the gate).
@@ -69,13 +86,16 @@ def personalize(
       tacit personalize runs/demo --lr 0.1,1,4 --users 200 --strategies
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
+
+      tacit personalize runs/demo --users 5000 --batch 5 --lr 1 --epsilon 8 --min-people 20
     """
     from tacit.base.terminal import progress_bar
-    from tacit.personal import report
     from tacit.personal.job import PersonalOptions
     from tacit.personal.personalize import personalize as personalize_run
-    from tacit.personal.summary import json_summary
+    from tacit.personal.private import Protection
 
+    if delta is not None and epsilon is None:
+        raise TacitError("--delta needs --epsilon, which says how much noise; add that or leave it out")
     out = out or run / "personal"
     options = PersonalOptions(
         corpus,
@@ -87,15 +107,25 @@ def personalize(
         margin,
         keep,
         more,
+        Protection(epsilon, 1e-6 if delta is None else delta, min_people),
     )
     start_jax()
+    trust_runs(trust, run)
     with progress_bar() as progress:
         summary = personalize_run(run, out, options, data, progress).summary
+    show(summary, out, as_json)
+
+
+def show(summary: Mapping[str, Any], out: Path, as_json: bool) -> None:
+    """Print what a personalisation found, in the simulator or in a federation."""
+    from tacit.personal import report
+    from tacit.personal.summary import json_summary
+
     if as_json:
         print_json(json_summary(summary))
         return
     for title, rows in report.tables(summary):
         print_table(rows, title)
-    typer.echo(report.who(summary))
-    typer.echo(f"recommended: {summary['recommendation']}")
-    typer.echo(str(out / "report.html"))
+    say(report.who(summary))
+    say(f"recommended: {summary['recommendation']}")
+    say(str(out / "report.html"))

@@ -14,8 +14,10 @@ from tacit.cli.options import (
     SetOption,
     assignments,
     one_of,
+    path_option,
     print_json,
     print_table,
+    say,
     start_jax,
 )
 
@@ -36,7 +38,7 @@ def train(
     corpus: CorpusOption = None,
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of training (typists have typists.seed).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Run directory (default: runs/PRESET).")] = None,
+    out: Annotated[Path | None, path_option("--out", "Run directory (default: runs/PRESET).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     set_: SetOption = None,
     data: DataOption = None,
@@ -84,7 +86,7 @@ def train(
         run = runs.Run(out)
         page = run.report()
         print_table(report.comparison([report.entry_of(run)]))
-        typer.echo(str(page))
+        say(str(page))
     hosts.leave()
 
 
@@ -107,6 +109,9 @@ def bench(
     ] = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
+    optimiser: Annotated[
+        str, typer.Option(help="Of the clients: sgd, or adam, whose second moment travels.")
+    ] = "sgd",
     repeats: Annotated[int, typer.Option(help="Timed repeats; the median is reported.", min=1)] = 5,
     as_json: JsonOption = False,
 ) -> None:
@@ -117,15 +122,19 @@ def bench(
       tacit bench --workload small --json
     """
     from tacit.base.terminal import spinner
-    from tacit.experiments.bench import WORKLOADS, measure
+    from tacit.experiments.bench import CLIENTS, WORKLOADS, measure
+    from tacit.experiments.bench import workload as known_workload
 
     start_jax()
     one_of("--precision", precision, ("float32", "bfloat16"))
     one_of("--executor", executor, ("auto", "vmap", "map"))
+    one_of("--optimiser", optimiser, tuple(CLIENTS))
     results = []
     for name in workload or list(WORKLOADS):
+        known_workload(name)
+    for name in workload or list(WORKLOADS):
         with spinner(f"timing {name}"):
-            results.append(measure(name, precision, executor, repeats))
+            results.append(measure(name, precision, executor, repeats, optimiser))
     if as_json:
         print_json(results)
         return
@@ -150,7 +159,7 @@ def bench(
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Run directory.")] = Path("runs/demo"),
+    out: Annotated[Path, path_option("--out", "Run directory.")] = Path("runs/demo"),
     set_: SetOption = None,
 ) -> None:
     """Train on the built-in typists, compare with a central model and an n-gram, and write a report.
@@ -162,5 +171,5 @@ def demo(
     from tacit.experiments.demo import demo as show
 
     start_jax()
-    typer.echo(str(show(out, tuple(set_ or ()))))
-    typer.echo(f"to type on it: tacit serve {out}")
+    say(str(show(out, tuple(set_ or ()))))
+    say(f"to type on it: tacit serve {out}")

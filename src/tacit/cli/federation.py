@@ -1,0 +1,386 @@
+"""The commands `tacit federation …`: rounds between real devices, over Flower."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.base.errors import TacitError
+from tacit.cli.federation_work import register
+from tacit.cli.options import (
+    JsonOption,
+    SetOption,
+    assignments,
+    path_option,
+    print_json,
+    print_table,
+    say,
+    start_jax,
+)
+
+federation = typer.Typer(help="Rounds between real devices, over Flower.", no_args_is_help=True)
+Place = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the federation.")]
+Invited = Annotated[Path, typer.Argument(metavar="FILE", help="An invitation.")]
+
+
+@federation.command("init")
+def init(
+    place: Place,
+    host: Annotated[
+        str, typer.Option(help="Name or address by which clients reach the server.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port that clients reach.", min=1, max=65535)] = 9092,
+) -> None:
+    """Make the directory of a new federation: certificates, keys, configuration.
+
+    Example:
+
+      tacit federation init home --host keyboards.example.org
+    """
+    from tacit.network import federation as directory
+    from tacit.network import flower
+
+    flower.require()
+    made = directory.init(place, host, port)
+    say(f"{place}: clients will connect to {made.address}")
+    say(f"next: tacit federation invite {place} NAME --out FILE, then tacit federation server {place}")
+
+
+@federation.command("invite")
+def invite(
+    place: Place,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the client.")],
+    out: Annotated[Path, path_option("--out", "The invitation, which holds a private key.", "FILE")],
+) -> None:
+    """Invite a client: one file with all that it needs, and a key that only it has.
+
+    Example:
+
+      tacit federation invite home ana --out ana.invitation
+    """
+    from tacit.network import federation as directory
+    from tacit.network import flower
+
+    flower.require()
+    directory.invite(place, name, out)
+    say(f"{out}: give it to {name} as you would give a password")
+
+
+@federation.command("remove")
+def remove(
+    place: Place, name: Annotated[str, typer.Argument(metavar="NAME", help="The client's name.")]
+) -> None:
+    """Lock a client out for good, for example because its device was lost.
+
+    Example:
+
+      tacit federation remove home ana
+    """
+    from tacit.network import federation as directory
+
+    directory.remove(place, name)
+    say(f"{name} cannot take part in {place} any more; a running server sees to it within seconds")
+
+
+@federation.command("server")
+def server(
+    place: Place,
+    listen: Annotated[str, typer.Option(help="Address to listen on (default: by --host of init).")] = "",
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Files for anybody who reaches the server, as they are now."),
+    ] = None,
+) -> None:
+    """Serve a federation in the foreground, until Ctrl-C.
+
+    Examples:
+
+      tacit federation server home
+
+      tacit federation server home --publish models
+    """
+    from tacit.network import flower
+
+    flower.require()
+    from tacit.network.server import serve
+
+    serve(place, listen, lambda address: say(f"serving {place} on {address}; Ctrl-C ends it"), publish)
+
+
+@federation.command("client")
+def client(
+    file: Invited,
+    data: Annotated[Path, path_option("--data", "This person's text, as JSON lines.", "FILE")],
+    conditions: Annotated[
+        str,
+        typer.Option(
+            help="A JSON file with the device's state, or 'system': take part only if it is idle, charging, on an "
+            "unmetered network and has 2 GB of memory.",
+            metavar="FILE|system",
+        ),
+    ] = "",
+    period: Annotated[
+        str, typer.Option(help="Do each kind of work at most once in this time, such as 24h.", metavar="TIME")
+    ] = "0s",
+) -> None:
+    """Take part in a federation with the text in a file, until Ctrl-C. The text is read here and never sent.
+
+    Examples:
+
+      tacit federation client ana.invitation --data messages.jsonl
+
+      tacit federation client ana.invitation --data messages.jsonl --conditions device.json --period 24h
+    """
+    from tacit.network import federation as directory
+    from tacit.network import flower
+
+    flower.require()
+    start_jax()
+    invitation = directory.read_invitation(file)
+    from tacit.network.admission import knock, patiently
+    from tacit.network.conditions import OPEN, named
+    from tacit.network.leaving import has_left
+    from tacit.network.manners import Manners, seconds
+    from tacit.network.node import run_client
+
+    @cache
+    def ready() -> None:  # says so once, also if the client has to try again
+        say(f"{invitation.name} connects to {invitation.address}; Ctrl-C ends it")
+
+    manners = Manners(named(conditions) if conditions else OPEN, seconds(period))
+    journal = journal_of(file)
+    knock(invitation)
+    patiently(
+        lambda: run_client(
+            invitation,
+            data,
+            journal,
+            ready,
+            manners,
+            lambda: has_left(file),
+            lambda line: say(took_part(line)),
+        ),
+        journal,
+    )
+    say(f"{invitation.name} has left the federation for good")
+    sys.stdout.flush()
+    # an ordinary exit could crash: JAX's threads may still compute while Python shuts down
+    os._exit(0)
+
+
+@federation.command("leave")
+def leave(file: Invited) -> None:
+    """Leave a federation for good: the key in the invitation is destroyed, and a client that runs with it ends.
+
+    Example:
+
+      tacit federation leave ana.invitation
+    """
+    from tacit.network.leaving import leave as leave_federation
+
+    name = leave_federation(file, journal_of(file))
+    say(f"{name} has left the federation for good; the key in {file} is destroyed, delete copies of it")
+
+
+@federation.command("fetch")
+def fetch(
+    file: Invited,
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A published file (default: list all).")] = "",
+    out: Annotated[Path | None, path_option("--out", "Where to write it (default: NAME).", "FILE")] = None,
+) -> None:
+    """Fetch a file that the server of a federation publishes, such as a new model.
+
+    Examples:
+
+      tacit federation fetch ana.invitation
+
+      tacit federation fetch ana.invitation network.tacit --out new.tacit
+    """
+    from tacit.network import federation as directory
+    from tacit.network import flower
+
+    flower.require()
+    from tacit.network import published
+
+    invitation = directory.read_invitation(file)
+    if not name:
+        for listed, one in published.manifest(invitation).items():
+            say(f"{listed}  {one.bytes:,} bytes  sha256 {one.sha256}")
+        return
+    got = published.fetch(invitation, name, out or Path(name))
+    say(f"{out or name}: {got.bytes:,} bytes, sha256 {got.sha256}")
+
+
+@federation.command("run")
+def run(
+    place: Place,
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to train.")],
+    rounds: Annotated[int | None, typer.Option(help="Rounds.", min=1)] = None,
+    set_: SetOption = None,
+    out: Annotated[Path | None, path_option("--out", "Run directory (default: runs/PRESET).")] = None,
+    deadline: Annotated[float, typer.Option(help="Seconds that a round waits for its clients.", min=1)] = 600,
+    over: Annotated[float, typer.Option(help="Clients to ask for each that is needed.", min=1, max=10)] = 1.3,
+    least: Annotated[int, typer.Option(help="Answers without which a round changes nothing.", min=1)] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run.")] = False,
+) -> None:
+    """Train with the clients of a federation whose server is running. The result is an ordinary run directory.
+
+    Without text.words, the clients first count which words of newly generated typists they use.
+
+    Examples:
+
+      tacit federation run home fedavg --rounds 20 --out runs/real
+
+      tacit federation run home fedavg --rounds 20 --set text.words=words.txt --out runs/real
+
+      tacit federation run home fedavg --rounds 20 --set text.words=words.txt --out runs/real --resume
+    """
+    from tacit.network import flower
+
+    flower.require()
+    from tacit.network.office import Terms
+    from tacit.network.orders import run as make_run
+    from tacit.network.training import networked
+    from tacit.runs.callbacks import describe
+    from tacit.runs.config import from_anywhere, resolve
+
+    start_jax()
+    config = networked(from_anywhere(resolve(preset, assignments({"training.rounds": rounds}, set_))))
+    out = out or Path("runs") / Path(preset).stem
+
+    def told(record: dict[str, Any]) -> None:
+        parts = [f"round {record['round']}/{config.training.rounds}"]
+        if "clients" in record:  # a private run does not say how many
+            parts.append(f"{record['clients']:.0f} clients")
+        if "abandoned" in record:
+            parts.append("abandoned: the server's log says why")
+        say("  ".join([*parts, describe(record)]).rstrip())
+
+    make_run(place, config, out, Terms(deadline, over, least), resume, told)
+    say(str(out))
+
+
+@federation.command("status")
+def status(place: Place, as_json: JsonOption = False) -> None:
+    """Show a federation: whether it is served, who is invited, and its runs.
+
+    Example:
+
+      tacit federation status home --json
+    """
+    from tacit.network.status import status as read_status
+
+    said = read_status(place)
+    if as_json:
+        print_json(said)
+        return
+    say(f"{place}: {'served on' if said['served'] else 'not served; clients connect to'} {said['address']}")
+    say(f"{len(said['clients'])} clients invited: {', '.join(said['clients']) or 'nobody'}")
+    if said["runs"]:
+        names = ("run", "work", "state", "rounds", "directory")
+        rows = (["" if r[name] is None else str(r[name]) for name in names] for r in said["runs"])
+        print_table([list(names), *rows])
+
+
+@federation.command("watch")
+def watch(
+    place: Place,
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes any free one.")] = 8093,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Show it here instead of in a browser.")
+    ] = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+) -> None:
+    """Watch the present round of a federation, in a browser on this machine or in the terminal, until Ctrl-C.
+
+    Examples:
+
+      tacit federation watch home
+
+      tacit federation watch home --terminal
+    """
+    if terminal:
+        from rich.console import Console
+
+        from tacit.network.watch.terminal import show
+
+        show(place, Console(highlight=False, emoji=False))
+        return
+    import webbrowser
+
+    from tacit.network.watch.page import serve as serve_page
+
+    def ready(address: str) -> None:
+        say(f"{address} (for this machine only; Ctrl-C ends it)")
+        if not no_open:
+            webbrowser.open(address)
+
+    serve_page(place, port, ready)
+
+
+@federation.command("log")
+def log(file: Invited, as_json: JsonOption = False) -> None:
+    """Show what a client has taken part in.
+
+    Example:
+
+      tacit federation log ana.invitation
+    """
+    from tacit.network import federation as directory
+    from tacit.network.leaving import has_left
+
+    if not has_left(file):
+        directory.read_invitation(file)
+    journal = journal_of(file)
+    if not journal.is_file():
+        say("this client has not taken part in anything yet")
+        return
+    lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines() if line.endswith("}")]
+    for line in lines:  # rounds are counted from 1 wherever people see them
+        made = line.get("round") if line.get("task") == "train" else None
+        line["round"] = made + 1 if type(made) is int else None
+    if as_json:
+        print_json(lines)
+        return
+    names = ("time", "task", "round", "ended")
+    print_table([list(names), *([str(line.get(name) or "") for name in names] for line in lines)])
+
+
+@federation.command("stop")
+def stop(place: Place) -> None:
+    """Stop the server of a federation, from another terminal.
+
+    Example:
+
+      tacit federation stop home
+    """
+    from tacit.network.status import stop as stop_server
+
+    if not stop_server(place):
+        raise TacitError(f"the server of {place} is not running")
+    say(f"the server of {place} has stopped")
+
+
+register(federation)
+
+
+def took_part(line: dict[str, Any]) -> str:
+    """Returns what a client did, by a line of its journal.
+
+    >>> took_part({"time": "2026-11-18T19:50:02+00:00", "task": "train", "round": 0, "ended": "answered"})
+    '2026-11-18T19:50:02+00:00  train, round 1: answered'
+    """
+    is_round = line.get("task") == "train" and isinstance(line.get("round"), int)
+    which = f", round {line['round'] + 1}" if is_round else ""
+    return f"{line['time']}  {line.get('task', 'an unknown task')}{which}: {line['ended']}"
+
+
+def journal_of(invitation: Path) -> Path:
+    """Returns the journal of a client, which lies beside its invitation."""
+    return invitation.parent / f"{invitation.name}.journal.jsonl"
