@@ -37,7 +37,7 @@ def test_every_entry_can_be_read_and_measured_by_its_kind(name):
     assert entry.seeds >= 3 or not any(c.order for c in entry.claims) or entry.name == "quadratic"
 
 
-TEXT = [e for e in entries() if e.kind in ("text", "authors", "keyboards", "characters")]
+TEXT = [e for e in entries() if e.kind in ("text", "authors", "keyboards", "characters", "robust")]
 
 
 @pytest.mark.parametrize("entry", TEXT, ids=lambda e: e.name)

@@ -13,8 +13,8 @@ from tacit.experiments.data import Points
 from tacit.experiments.labelled import cohort, first_at, follow, judge, train
 from tacit.experiments.synthetic import Devices
 from tacit.federated.aggregation import AggregationConfig
-from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm, Trainer
+from tacit.federated.algorithm import Algorithm, Trainer
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.sampling import SamplingConfig, choose
 from tacit.federated.server import ServerConfig
 from tacit.models.images import logistic_regression

@@ -135,7 +135,8 @@ def test_a_metric_that_nothing_measures_is_named(tacit, tmp_path):
         'kind = "quadratic"\nseeds = 1\n[settings]\nrounds = 3\nsteps = 1\nlr = 0.1\n[[rows]]\nlabel = "one"\n'
         '[[metrics]]\nname = "ww"\nlabel = "w"\n'
     )
-    said = tacit.ok("reproduce", tmp_path / "mine.toml", "--out", tmp_path)
+    tacit("reproduce", tmp_path / "mine.toml", "--out", tmp_path).refused("holds other files and no results")
+    said = tacit.ok("reproduce", tmp_path / "mine.toml", "--out", tmp_path / "results")
     assert "not measured: ww; there are:" in said
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import types
 
 import pytest
 
+import kill_points
+from commands import tree
 from tacit.base.errors import TacitError
+from tacit.base.locks import held
 from tacit.experiments import claims, results, results_page, runner
 from tacit.experiments.entry import parse
 from tacit.experiments.results import Measured
@@ -160,21 +165,21 @@ def test_a_damaged_results_file_is_one_line(tmp_path):
 
 
 def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
-    assert [v.found for v in claims.check(ENTRY, {})] == [claims.OPEN] * 3
+    assert [v.outcome for v in claims.check(ENTRY, {})] == [claims.OPEN] * 3
     runner.run(ENTRY, tmp_path)
     rows = results.measured(ENTRY, tmp_path)
-    assert [v.found for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.UNCLEAR]
+    assert [v.outcome for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.UNCLEAR]
     mixed = {**rows, "high": {**rows["high"], "values": {"w": [2.0, 0.5]}}}
-    assert [v.found for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
+    assert [v.outcome for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
     one = {label: {**row, "values": {"w": row["values"]["w"][:1]}} for label, row in rows.items()}
-    assert [v.found for v in claims.check(ENTRY, one)] == [claims.FEW] * 3  # the entry asks for two
-    assert [v.found for v in claims.check(ENTRY, {**rows, "high": one["high"]})] == [claims.FEW] * 3
+    assert [v.outcome for v in claims.check(ENTRY, one)] == [claims.FEW] * 3  # the entry asks for two
+    assert [v.outcome for v in claims.check(ENTRY, {**rows, "high": one["high"]})] == [claims.FEW] * 3
     lacking = {**rows, "high": {**rows["high"], "values": {}}}
-    assert [v.found for v in claims.check(ENTRY, lacking)] == [claims.OPEN] * 3
+    assert [v.outcome for v in claims.check(ENTRY, lacking)] == [claims.OPEN] * 3
     more = {**rows, "low": {**rows["low"], "values": {"w": [1.0, 1.25, 9.0]}}}  # of the third only one row
     assert claims.check(ENTRY, more)[0][1:] == (claims.SAME, "1.12 · 2.12")
     never = {**rows, "high": {**rows["high"], "values": {"w": [None, None]}}}
-    assert [v.found for v in claims.check(ENTRY, never)] == [claims.SAME, claims.OTHER, claims.OTHER]
+    assert [v.outcome for v in claims.check(ENTRY, never)] == [claims.SAME, claims.OTHER, claims.OTHER]
 
 
 @pytest.mark.parametrize(
@@ -193,9 +198,9 @@ def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):
     text = _text().replace('label = "w"', f'label = "w"\nbetter = "{better}"')
     claim = f'[[claims]]\nsays = "s"\nmetric = "w"\norder = ["low", "high"]\nby = {by}\n'
     rows = {name: {"values": {"w": [v] * 3}} for name, v in (("low", 101.0), ("high", 100.0))}
-    assert claims.check(parse("made", text + claim), rows)[0].found == found
+    assert claims.check(parse("made", text + claim), rows)[0].outcome == found
     never = {name: {"values": {"w": [None] * 3}} for name in rows}
-    assert claims.check(parse("made", text + claim), never)[0].found == claims.UNCLEAR  # no row got there
+    assert claims.check(parse("made", text + claim), never)[0].outcome == claims.UNCLEAR  # no row got there
 
 
 @pytest.mark.parametrize(
@@ -220,7 +225,7 @@ def test_a_claim_may_ask_for_more_or_less_than_being_better(by, better, found):
 def test_what_every_seed_must_say(claim, values, found):
     entry = parse("made", _text() + f'[[claims]]\nsays = "s"\nmetric = "w"\n{claim}\n')
     rows = {name: {"values": {"w": list(v)}} for name, v in zip(("low", "high"), values, strict=True)}
-    assert claims.check(entry, rows)[0].found == found
+    assert claims.check(entry, rows)[0].outcome == found
 
 
 def test_a_line_that_flattens():
@@ -229,7 +234,7 @@ def test_a_line_that_flattens():
     for second, third, found in ((5.0, 5.5, "yes"), (5.0, 4.5, "yes"), (2.0, 5.0, "no"), (2.0, 3.0, "no")):
         values = {"low": [1.0] * 3, "high": [second] * 3, "higher": [third] * 3}
         rows = {name: {"values": {"w": v}} for name, v in values.items()}
-        assert claims.check(parse("made", three + claim), rows)[0].found == found
+        assert claims.check(parse("made", three + claim), rows)[0].outcome == found
 
 
 @pytest.mark.parametrize(
@@ -256,18 +261,66 @@ def test_the_page_says_what_was_found_and_what_was_not_run(tmp_path, measured, m
     docs.mkdir()
     runner.run(ENTRY, tmp_path / "results")
     (docs / "results").mkdir()
-    (docs / "results" / "gone.svg").write_text("old")
+    (docs / "results" / "gone.svg").write_text(f"{results_page._MARK}\nold")
+    (docs / "results" / "mine.svg").write_text("mine")
     written = results_page.write(tmp_path / "results", docs)
     text = written[0].read_text("utf-8")
     assert "| low | 1.50 | 1.12 ± 0.18 |" in text
     assert "| high is lower | no | 2.12 · 1.12 | because it is made up |" in text
     assert "**Not run.** A full run takes an hour." in text
     assert "Measured with 2 seeds" in text
-    assert [p.name for p in written[1:]] == ["made.svg"] == [p.name for p in (docs / "results").iterdir()]
+    assert [p.name.split(".")[0] for p in written[1:]] == ["made"]
+    assert {p.name for p in (docs / "results").iterdir()} == {written[1].name, "mine.svg"}
     again = results_page.write(tmp_path / "results", docs)
     assert again[0].read_text("utf-8") == text
     with pytest.raises(TacitError, match="no such folder"):
         results_page.write(tmp_path / "results", tmp_path / "nowhere")
+    for theirs in (written[1], written[0]):
+        theirs.write_text("mine")
+        before = tree(docs)
+        with pytest.raises(TacitError, match=f"{theirs.name} exists and is not written by `tacit reproduce"):
+            results_page.write(tmp_path / "results", docs)
+        assert tree(docs) == before
+
+
+def test_a_page_that_is_killed_while_written_has_its_plots(tmp_path, measured, monkeypatch):
+    """At every write point: the old page or the new one, with all plots that it shows."""
+    monkeypatch.setattr(results_page, "entries", lambda: [ENTRY])
+    monkeypatch.setattr(results_page, "draw", lambda plot, entry, rows: f"{rows['low']['seeds']}")
+    docs, start = tmp_path / "docs", tmp_path / "start"
+    start.mkdir()
+    runner.run(ENTRY, tmp_path / "results", seeds=1)
+    old = results_page.write(tmp_path / "results", start)[0].read_text()
+    runner.run(ENTRY, tmp_path / "results", seeds=2)
+    shutil.copytree(start, docs)
+    points = kill_points.count(lambda: results_page.write(tmp_path / "results", docs), docs)
+    whole = tree(docs)
+    for at in range(points):
+        shutil.rmtree(docs)
+        shutil.copytree(start, docs)
+        assert kill_points.killed(lambda: results_page.write(tmp_path / "results", docs), docs, at, torn=True)
+        page = (docs / "results.md").read_text()
+        assert page in (old, whole["results.md"].decode())
+        (shown,) = re.findall(r"\((results/.*svg)\)", page)
+        assert (docs / shown).read_text().endswith("\n[0]" if page == old else "\n[0, 1]")
+        results_page.write(tmp_path / "results", docs)
+        assert tree(docs) == whole
+
+
+def test_results_of_another_entry_are_not_written_over(tmp_path, measured):
+    runner.run(ENTRY, tmp_path)
+    other = parse("other", _text())
+    (tmp_path / "made.json").rename(tmp_path / "other.json")
+    before = (tmp_path / "other.json").read_bytes()
+    with pytest.raises(TacitError, match="not results of 'other'"):
+        runner.run(other, tmp_path)
+    assert (tmp_path / "other.json").read_bytes() == before
+
+
+def test_two_processes_do_not_measure_one_entry_at_once(tmp_path, measured):
+    (tmp_path / ".parts/made").mkdir(parents=True)
+    with held(tmp_path / ".parts/made"), pytest.raises(TacitError, match=r"made\.json: another process"):
+        runner.run(ENTRY, tmp_path)
 
 
 def test_curves_are_thinned_and_numbers_that_are_none_are_null(tmp_path):

@@ -15,9 +15,9 @@ from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, transpose, transposed_score
 from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.batching import order_of_work
-from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.sampling import SamplingConfig, choose
 from tacit.federated.server import ServerConfig
 from tacit.models import ModelConfig, language_model

@@ -24,11 +24,13 @@ import numpy as np
 from tacit.base.errors import TacitError, nearest
 from tacit.base.randomness import generator
 from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.client_optimisers import first_moments
 from tacit.federated.cohort_sums import cohort_sums
 from tacit.federated.executors import choose_executor
-from tacit.federated.local import ClientConfig, Cohort
+from tacit.federated.local import Broadcast, Cohort, Sending
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig, chosen_cohort, everybody
 from tacit.federated.server import ServerConfig
 from tacit.federated.text_cohorts import text_cohort, text_grid
@@ -85,10 +87,19 @@ def typists_cohort(work: Workload) -> Cohort:
     return text_cohort(ready.clients, algorithm, 0, 0, text_grid(ready.clients, client))
 
 
+# what a client does in the benchmark; Adam's second moment travels, as in the preset adam-papers
+CLIENTS = {
+    "sgd": ClientConfig(lr=0.1),
+    "adam": ClientConfig(
+        lr=0.001, optimiser="adam", carry="v", carry_form="factored", settings={"beta1": 0.0}
+    ),
+}
+
+
 def measure(
-    name: str, precision: str = "float32", executor: str = "auto", repeats: int = 5
+    name: str, precision: str = "float32", executor: str = "auto", repeats: int = 5, optimiser: str = "sgd"
 ) -> dict[str, Any]:
-    """One row of the benchmark."""
+    """Measures one row of the benchmark."""
     work = workload(name)
     config = ModelConfig(embedding=work.size, hidden=work.size, precision=precision)  # type: ignore[arg-type]
     model = language_model(config, work.vocabulary)
@@ -96,16 +107,19 @@ def measure(
     chosen = choose_executor(executor)  # type: ignore[arg-type]
     params = model.init(jax.random.key(0))
     cohort = typists_cohort(work) if name == "ragged" else random_cohort(work)
-    client = ClientConfig(lr=0.1)
-    sums = cohort_sums(next_word_loss(model), client, rule, lambda t: cohort, params, executor=chosen)
+    client = CLIENTS[optimiser]
+    sums = cohort_sums(
+        next_word_loss(model), client, Sending(rule), lambda t: cohort, params, executor=chosen
+    )
     lanes = sums.ready(0).laid
     apply = jax.jit(lambda w, message: jax.tree.map(jnp.subtract, w, rule.combine(w, message)))
 
-    arguments = (sums.place(params), lanes, jnp.float32(0.1), jax.random.key(1))
+    sent = Broadcast(*sums.place((params, first_moments(client, params))))
+    arguments = (sent, lanes, jnp.float32(client.lr), jax.random.key(1))
     program = sums.program.lower(*arguments).compile()  # type: ignore[attr-defined]
 
     def one() -> Any:
-        return apply(params, program(*arguments)[0])
+        return apply(params, program(*arguments).message)
 
     seconds = timed(one, repeats)
     rows, length = cohort.batches.inputs.shape[2:]
@@ -124,6 +138,7 @@ def measure(
         "time": length,
         "steps": int(cohort.steps.max()),
         "executor": chosen,
+        "optimiser": optimiser,
         "lanes": lanes.ids.shape[1],
         "precision": precision,
         "devices": len(jax.local_devices()),
@@ -153,19 +168,34 @@ def timed(work: Callable[[], Any], repeats: int) -> float:
 
 @lru_cache
 def device_rates(precision: str) -> dict[str, float]:
-    """What one device does at best: a large copy (bytes read and written) and a large matrix product."""
+    """What one device does at best: large copies (bytes read and written) and large matrix products.
+
+    One program makes so many of them that it runs for a tenth of a second or so: to launch it takes up to a tenth of
+    a millisecond, which would be a third of the time of a single copy on a fast accelerator.
+    """
     cpu = jax.default_backend() == "cpu"
-    n, floats = (1024, 2**24) if cpu else (8192, 2**27)
-    kind = jnp.bfloat16 if precision == "bfloat16" and not cpu else jnp.float32
-    a = jax.random.normal(jax.random.key(0), (n, n), kind)
-    x = jax.random.normal(jax.random.key(1), (floats,))
-    multiply = jax.jit(lambda m: jnp.matmul(m, m, precision=None if kind == jnp.bfloat16 else "highest"))
-    copy = jax.jit(lambda v: v + 1)
     devices = len(jax.local_devices()) if not cpu else 1  # on a CPU one product uses all cores
-    return {
-        "operations_per_s": devices * 2 * n**3 / timed(lambda: multiply(a), 5),
-        "bytes_per_s": devices * 8 * floats / timed(lambda: copy(x), 5),
-    }
+    kind = jnp.bfloat16 if precision == "bfloat16" and not cpu else jnp.float32
+    copied = copy_rate(2**24, 16) if cpu else copy_rate(2**27, 512)
+    multiplied = product_rate(1024, 4, kind) if cpu else product_rate(8192, 64, kind)
+    return {"operations_per_s": devices * multiplied, "bytes_per_s": devices * copied}
+
+
+def copy_rate(floats: int, times: int) -> float:
+    """Bytes read and written in a second by one program that goes over an array so many times, adding 1 to each."""
+    x = jnp.zeros(floats)  # float32: 4 bytes read and 4 written each time
+    copy = jax.jit(lambda v: jax.lax.fori_loop(0, times, lambda _, v: v + 1, v))
+    return 8 * floats * times / timed(lambda: copy(x), 5)
+
+
+def product_rate(n: int, times: int, kind: Any) -> float:
+    """Operations a second of one program that multiplies n × n matrices so many times."""
+    a = jax.random.normal(jax.random.key(0), (n, n), kind) / jnp.sqrt(n).astype(kind)  # products stay near 1
+    precision = None if kind == jnp.bfloat16 else "highest"
+    multiply = jax.jit(
+        lambda a: jax.lax.fori_loop(0, times, lambda _, m: jnp.matmul(a, m, precision=precision), a)
+    )
+    return 2 * n**3 * times / timed(lambda: multiply(a), 5)
 
 
 def memory_used_mb(program: Any) -> float:

@@ -22,7 +22,7 @@ class Verdict(NamedTuple):
     """The outcome of checking one claim."""
 
     claim: Claim
-    found: str  # one of the five constants above
+    outcome: str  # one of the five constants above
     figures: str  # the means of the rows that were compared
 
 

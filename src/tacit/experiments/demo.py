@@ -7,19 +7,20 @@ it does to forty more people if each tunes the network on their own text, with t
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
+from tacit.base.reading import read_object
 from tacit.base.terminal import progress_bar, spinner
+from tacit.base.transaction import check, transaction
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import suggest
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
-from tacit.ngram.distillation.distill import check_out, distill
+from tacit.ngram.distillation.distill import KIND, distill
 from tacit.ngram.distillation.model import DistillOptions
 from tacit.ngram.model import automaton_source
 from tacit.ngram.score import score
@@ -59,8 +60,8 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
         raise TacitError("the presets demo and demo-central must read the same text")
     baseline, small_model, personal = out / "central", out / "ngram", out / "personal"
     if out.is_dir():  # told before minutes of training
-        check_out(small_model)
-        personalize.check_out(personal)
+        check(small_model, KIND)
+        check(personal, personalize.KIND)
     with progress_bar() as progress:
         federated_summary = runs.train(
             config, out, resume=out.exists(), callbacks=(bar(),), progress=progress
@@ -72,7 +73,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     if small is None:
         with progress_bar() as progress:
             distill(out, small_model, distilled(ready), progress=progress)
-        small = json.loads(file.read_text("utf-8"))  # as the next demonstration finds it
+        small = read_object(file)  # as the next demonstration finds it
     tuned = personalisation(out, personal)
     with spinner("counting n-grams, writing the report"):
         ngram, figures = fit_ngram(ready, order=5)
@@ -110,10 +111,10 @@ def distilled(ready: Prepared) -> DistillOptions:
 def _made(file: Path, base: str) -> dict[str, Any] | None:
     """Returns the summary of the distilled model, if there is one and it was distilled from this network."""
     try:
-        small = json.loads(file.read_text("utf-8"))
-        return small if small["base"] == base else None
-    except (OSError, ValueError, LookupError, TypeError):
+        small = read_object(file)
+    except (OSError, ValueError):
         return None
+    return small if small.get("base") == base else None
 
 
 def personalisation(run: Path, out: Path) -> dict[str, Any] | None:
@@ -125,7 +126,8 @@ def personalisation(run: Path, out: Path) -> dict[str, Any] | None:
         job = read_job(run, PERSONAL, progress=progress)
         if not len(job.users):
             return None
-        personalize.write(out, personalised.personalised(job, progress))
+        with transaction(out, personalize.KIND) as folder:
+            personalize.write(folder, personalised.personalised(job, progress))
     return personalize.earlier_summary(out, run)  # as the next demonstration reads it
 
 
@@ -143,9 +145,10 @@ def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
     """The first sentence of the page."""
     test = facts["test"]
     return (
-        f"{clients} typists, made by a program, trained one model in {config.training.rounds} rounds, "
-        f"{config.server.optimiser} on the server. On {test['people']} others its first suggestion is the word they "
-        f"type next in {test['top1']:.1%} of cases, one of its first three in {test['top3']:.1%}."
+        f"{clients} typists, made by a program, trained one model in {config.training.rounds} rounds, with "
+        f"{config.client.optimiser} on the clients and {config.server.optimiser} on the server. On {test['people']} "
+        f"others its first suggestion is the word they type next in {test['top1']:.1%} of cases, one of its first "
+        f"three in {test['top3']:.1%}."
     )
 
 

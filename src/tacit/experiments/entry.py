@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tacit.base.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest, shown
 from tacit.federated import plugins
 from tacit.federated.code_hash import short_hash
 
@@ -217,7 +218,7 @@ def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> En
     """Parses the text of an entry's file; `defaults` are values of keys that the file may omit."""
     try:
         tables = {**(defaults or {}), **tomllib.loads(text)}
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise TacitError(f"experiment '{name}' is not valid TOML: {error}") from None
     for key in tables.keys() - _KEYS:
         raise TacitError(f"experiment '{name}': unknown key '{key}'{nearest(key, _KEYS)}")
@@ -227,6 +228,7 @@ def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> En
             raise TacitError(
                 f"experiment '{name}': '{key}' must be an array of tables; write [[{key}]] above each"
             )
+    _check_types(name, tables)
     try:
         rows = _rows(tables)
         entry = Entry(
@@ -245,8 +247,49 @@ def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> En
         )
     except (KeyError, TypeError) as error:
         raise TacitError(f"experiment '{name}': {error} is missing or unknown in its file") from None
-    _check(entry, tables)
+    except (AttributeError, ValueError) as error:
+        raise _of_other_type(name, error) from None
+    try:
+        _check(entry, tables)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise _of_other_type(name, error) from None
     return entry
+
+
+def _of_other_type(name: str, error: Exception) -> TacitError:
+    return TacitError(f"experiment '{name}': a value has another type than it should have ({error})")
+
+
+_MOST_ROWS = 10_000  # of a sweep: each is trained, and a grid of ten axes would never end
+
+_TYPES: dict[str, tuple[type, str]] = {
+    **dict.fromkeys(("title", "where", "kind", "about", "takes", "note"), (str, "a string")),
+    **dict.fromkeys(("paper", "seeds"), (int, "a whole number")),
+    **dict.fromkeys(("settings", "choices", "published", "quick"), (dict, "a table")),
+    "data": (list, "a list"),
+}
+
+
+def _check_types(name: str, tables: Mapping[str, Any]) -> None:
+    """Refuses a value of another type than its key has, and a grid of too many rows."""
+    for key, (kind, what) in _TYPES.items():
+        if key in tables and type(tables[key]) is not kind:
+            raise TacitError(f"experiment '{name}': {key} = {shown(tables[key])} must be {what}")
+    for key in ("choices", "published"):
+        for inner, value in tables.get(key, {}).items():
+            if not isinstance(value, dict):
+                raise TacitError(f"experiment '{name}': {key}.{inner} = {shown(value)} must be a table")
+    for row in (*tables.get("rows", []), *tables.get("grid", [])):
+        if not isinstance(row.get("label"), str):
+            raise TacitError(f"experiment '{name}': label = {shown(row.get('label'))} must be a string")
+    sizes = [
+        math.prod(len(v) if isinstance(v, list) else 1 for v in _flat(grid).values())
+        for grid in tables.get("grid", [])
+    ]
+    if sum(sizes) > _MOST_ROWS:
+        raise TacitError(
+            f"experiment '{name}': its grid has {sum(sizes):,} rows; give at most {_MOST_ROWS:,}"
+        )
 
 
 def _quick(table: Mapping[str, Any]) -> Settings:

@@ -21,10 +21,11 @@ from tacit.base.randomness import stream, uniform
 from tacit.experiments.data import Points
 from tacit.experiments.synthetic import Devices
 from tacit.federated import trees
+from tacit.federated.algorithm import Algorithm, Trainer
 from tacit.federated.batching import order_of_work
 from tacit.federated.local import Cohort
 from tacit.federated.objective import Labelled, Loss, classification_loss
-from tacit.federated.rounds import Algorithm, Trainer, federation
+from tacit.federated.rounds import federation
 from tacit.federated.sampling import choose, chosen_cohort, cohort_size
 from tacit.models.base import Params
 from tacit.models.images import Classifier
@@ -72,7 +73,7 @@ def cohort(
 ) -> Cohort:
     """The clients of round t with their batches, on the host."""
     sizes, client = devices.sizes, algorithm.client
-    chosen = choose(algorithm.sampling, sizes, seed, t)
+    chosen = choose(algorithm.sampling, sizes, seed, t, algorithm.privacy.separation)
     ids, mine = chosen.ids, sizes[chosen.ids]
     if not steps:
         schedule, made = order_of_work(mine, ids, client, seed, t)
@@ -115,6 +116,7 @@ def train(
         lambda t: cohort(devices, algorithm, seed, t, steps, pace),
         seed,
         rounds,
+        population=len(devices.sizes),
     )
 
 

@@ -10,8 +10,8 @@ Files are written atomically. Rows may come from several machines, so each row n
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-import json
 import math
 import os
 import platform
@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 from tacit import __version__
 from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, to_json, write_atomic
+from tacit.base.reading import read_object
+from tacit.base.transaction import holds_nothing
 from tacit.experiments.entry import Entry, Row
 
 POINTS = 40  # of a curve, in a results file
@@ -107,8 +109,10 @@ def write(entry: Entry, rows: Sequence[Mapping[str, Any]], path: Path) -> dict[s
     """Writes a results file with these rows and the earlier rows whose configuration has not changed."""
     import jax
 
-    new = {row["label"]: row for row in rows}
-    old = {row["label"]: row for row in _current(entry, load(path))}
+    new, earlier = {row["label"]: row for row in rows}, load(path)
+    if earlier.get("entry", entry.name) != entry.name:
+        raise TacitError(f"{path}: these are not results of '{entry.name}'; choose another --out")
+    old = {row["label"]: row for row in _current(entry, earlier)}
     kept = [new.get(r.label) or old.get(r.label) for r in entry.rows]
     content = {
         "entry": entry.name,
@@ -139,13 +143,25 @@ def load(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {"rows": []}
     try:
-        content = json.loads(path.read_text("utf-8"))
-        assert isinstance(content["rows"], list) and all("label" in row for row in content["rows"])
-    except (ValueError, KeyError, TypeError, AssertionError):
+        content = read_object(path)
+        assert isinstance(content["rows"], list)
+        assert all(isinstance(row["label"], str) for row in content["rows"])
+    except (OSError, ValueError, KeyError, TypeError, AssertionError):
         raise TacitError(
             f"{path}: not a results file of Tacit; restore it, or remove it and measure again"
         ) from None
     return content
+
+
+def check_folder(out: Path) -> None:
+    """Refuses a directory that holds files of others and no results: nothing is to be added there by mistake."""
+    if not out.is_dir() or holds_nothing(out) or (out / ".parts").is_dir():
+        return
+    for path in out.glob("*.json"):
+        with contextlib.suppress(TacitError):
+            load(path)
+            return
+    raise TacitError(f"{out} holds other files and no results of `tacit reproduce`; choose another --out")
 
 
 def _current(entry: Entry, content: Mapping[str, Any]) -> list[dict[str, Any]]:

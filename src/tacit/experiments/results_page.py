@@ -1,7 +1,15 @@
-"""Writes docs/results.md and its plots from the entries and their results."""
+"""Writes docs/results.md and its plots from the entries and their results.
+
+The name of a plot has a hash of its figures. So new plots are written beside the old ones, and replacing the page is
+the one step that leads to them; then the old ones are removed. Page and plots have a mark: what has none is somebody
+else's and is neither replaced nor removed.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,14 +18,17 @@ from typing import Any
 import numpy as np
 
 from tacit.base.errors import TacitError
-from tacit.base.files import write_atomic
+from tacit.base.files import cannot_write, check_file, write_atomic
+from tacit.base.locks import held, remove_leftovers
 from tacit.experiments import claims
 from tacit.experiments.entry import Entry, Plot, entries
 from tacit.experiments.results import figure, mean, measured
 
 Rows = Mapping[str, Mapping[str, Any]]
 
-_HEAD = """# Results: published and measured
+_MARK = "<!-- written by `tacit reproduce report` -->"
+_HEAD = f"""# Results: published and measured
+{_MARK}
 
 This page compares published figures with ours. `tacit reproduce report` writes it: tables, verdicts and plots come from
 `results/*.json`, the text from the entries. Each section is one table or figure of a paper and one command,
@@ -48,7 +59,7 @@ def overview(entry: Entry, folder: Path) -> dict[str, str]:
     done = len(measured(entry, folder))
     return {
         "name": entry.name,
-        "paper": str(entry.paper),
+        "paper": str(entry.paper or "—"),
         "where": entry.where,
         "what": entry.title,
         "measured": f"{done} of {len(entry.rows)} rows" if done else "not run",
@@ -94,32 +105,45 @@ def write(folder: Path, docs: Path) -> list[Path]:
     """Writes the page and its plots; returns their paths, the page first."""
     if not docs.is_dir():
         raise TacitError(f"{docs}: no such folder; run this in a checkout of Tacit, or name one with --docs")
-    pictures = docs / "results"
-    pictures.mkdir(exist_ok=True)
-    written = []
-    for entry in entries():
-        rows = measured(entry, folder)
-        for number, plot in enumerate(entry.plots):
-            if picture := draw(plot, entry, rows):
-                written.append(pictures / _picture(entry, number))
-                write_atomic(written[-1], picture)
-    for stale in set(pictures.glob("*.svg")) - set(written):
-        stale.unlink()
-    write_atomic(docs / "results.md", text(folder))
-    return [docs / "results.md", *written]
+    page, pictures = docs / "results.md", docs / "results"
+    with held(docs):
+        drawings = {
+            pictures / _picture(entry, number, rows): f"{_MARK}\n{picture}"
+            for entry in entries()
+            for rows in [measured(entry, folder)]
+            for number, plot in enumerate(entry.plots)
+            if (picture := draw(plot, entry, rows))
+        }
+        for path in (page, *drawings):
+            check_file(path, _MARK.encode(), "written by `tacit reproduce report`", "--docs")
+        try:
+            pictures.mkdir(exist_ok=True)
+            for path, picture in drawings.items():
+                write_atomic(path, picture)
+            write_atomic(page, text(folder))
+            for stale in set(pictures.glob("*.svg")) - set(drawings):
+                if stale.is_file() and _MARK.encode() in stale.read_bytes()[:1000]:
+                    stale.unlink()
+            remove_leftovers(pictures)
+        except OSError as error:
+            raise cannot_write(pictures, error) from None
+    return [page, *drawings]
 
 
 def text(folder: Path) -> str:
     """Returns the text of the page."""
     parts = [_HEAD, _summary(folder)]
-    for title, papers in (("Papers 1 and 2", (1, 2)), ("Paper 5", (5,))):
+    for title, papers in (("Papers 1 and 2", (1, 2)), ("Paper 5", (5,)), ("Beyond the papers", (0,))):
         parts.append(f"\n## {title}\n")
         parts += [_part(entry, measured(entry, folder)) for entry in entries() if entry.paper in papers]
     return "\n".join(parts)
 
 
-def _picture(entry: Entry, number: int) -> str:
-    return f"{entry.name}{f'-{number + 1}' if number else ''}.svg"
+def _picture(entry: Entry, number: int, rows: Rows) -> str:
+    """Returns the name of a plot, with a hash of what it shows."""
+    shown = json.dumps([dataclasses.asdict(entry.plots[number]), rows], sort_keys=True)
+    code = hashlib.sha256(shown.encode()).hexdigest()[:8]
+    return f"{entry.name}{f'-{number + 1}' if number else ''}.{code}.svg"
 
 
 def _summary(folder: Path) -> str:
@@ -129,7 +153,7 @@ def _summary(folder: Path) -> str:
         "|---|---|---|---|---|",
     ]
     for entry in entries():
-        verdicts = [v.found for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
+        verdicts = [v.outcome for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
         if verdicts:
             known = [str(verdicts.count(kind) or "") for kind in (claims.SAME, claims.OTHER, claims.UNCLEAR)]
             left = str(verdicts.count(claims.OPEN) + verdicts.count(claims.FEW) or "")
@@ -140,10 +164,11 @@ def _summary(folder: Path) -> str:
 
 def _part(entry: Entry, rows: Rows) -> str:
     """Returns the section of one entry: description, table, claims, plots."""
-    papers = "papers 1 and 2" if entry.paper <= 2 and "/" in entry.where else f"paper {entry.paper}"
+    papers = "papers 1 and 2" if 1 <= entry.paper <= 2 and "/" in entry.where else f"paper {entry.paper}"
+    where = f", {papers}, {entry.where}" if entry.paper else ""
     parts = [
         f'<a id="{entry.name}"></a>\n### {entry.title}\n',
-        f"`{entry.name}`, {papers}, {entry.where}. {entry.about}\n",
+        f"`{entry.name}`{where}. {entry.about}\n",
     ]
     if not rows:
         parts.append(f"**Not run.** A full run takes {entry.takes}.\n")
@@ -160,7 +185,7 @@ def _part(entry: Entry, rows: Rows) -> str:
     for number, plot in enumerate(entry.plots):
         if drawn(plot, entry, rows):
             about = f"{plot.ylabel} over {plot.xlabel}: {entry.title}"
-            parts.append(f"![{about}](results/{_picture(entry, number)})\n")
+            parts.append(f"![{about}](results/{_picture(entry, number, rows)})\n")
     return "\n".join(parts)
 
 
@@ -182,9 +207,9 @@ def _provenance(entry: Entry, rows: Rows) -> str:
 def _claims(verdicts: Sequence[claims.Verdict]) -> str:
     lines = ["| claim of the paper | confirmed | means | reason |", "|---|---|---|---|"]
     for v in verdicts:
-        why = v.claim.why if v.found in (claims.OTHER, claims.UNCLEAR) else ""
+        why = v.claim.why if v.outcome in (claims.OTHER, claims.UNCLEAR) else ""
         says = f"{v.claim.says} (ours)" if v.claim.ours else v.claim.says
-        lines.append(f"| {says} | {v.found} | {v.figures} | {why} |")
+        lines.append(f"| {says} | {v.outcome} | {v.figures} | {why} |")
     return "\n".join(lines)
 
 

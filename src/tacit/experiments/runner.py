@@ -8,9 +8,10 @@ of `noise` is a row of `table-2`, for example).
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import json
 import math
+import re
 import shutil
 import tempfile
 import time
@@ -21,9 +22,11 @@ from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, to_json, write_atomic
+from tacit.base.locks import held, remove_leftovers
 from tacit.base.progress import Progress, no_progress
+from tacit.base.reading import read_object
 from tacit.experiments.entry import Entry, Row, Settings, entries
-from tacit.experiments.results import Measured, cell, measured, row_of, write
+from tacit.experiments.results import Measured, cell, check_folder, measured, row_of, write
 
 Say = Callable[[str], None]
 
@@ -76,19 +79,30 @@ def run(
     rows = [row for row in chosen(entry, only) if row.label not in complete]
     taken = [] if again else borrowed(entry, rows, numbers, out)
     there = {row["label"] for row in taken}
-    parts = _parts(out) / entry.name
     todo = [row for row in rows if row.label not in there]
     _check(entry, todo)
-    finished = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
-    result = write(entry, [*taken, *finished], out / f"{entry.name}.json")
-    done = there | {row["label"] for row in finished}
-    for row in rows:
-        if row.label in done:
-            for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
-                kept.unlink()
-    if not any(parts.glob("*-*.json")):
-        shutil.rmtree(parts, ignore_errors=True)
+    check_folder(out)
+    parts = _parts(out, entry.name)
+    with held(parts, out / f"{entry.name}.json"):
+        remove_leftovers(parts)
+        finished = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
+        result = write(entry, [*taken, *finished], out / f"{entry.name}.json")
+        done = there | {row["label"] for row in finished}
+        for row in rows:
+            if row.label in done:
+                for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
+                    kept.unlink()
+        if not any(parts.glob("*-*.json")):
+            for begun in filter(_is_begun, parts.iterdir()):
+                shutil.rmtree(begun, ignore_errors=True)
+        with contextlib.suppress(OSError):  # it holds rows that are not finished
+            parts.rmdir()
     return result
+
+
+def _is_begun(path: Path) -> bool:
+    """Whether this is the folder of a row and a seed: a hash of settings, a dash, a number."""
+    return re.fullmatch(r"[0-9a-f]{12}-\d+", path.name) is not None and path.is_dir()
 
 
 def _check(entry: Entry, rows: Sequence[Row]) -> None:
@@ -153,6 +167,8 @@ def run_quickly(
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Measures the scaled-down entry. With `out`, writes `out`/NAME.quick.json, never NAME.json."""
+    if out:
+        check_folder(out)
     small = entry.quickly()
     with tempfile.TemporaryDirectory(prefix="tacit-quick-") as folder:
         here = Path(folder)
@@ -169,16 +185,16 @@ def chosen(entry: Entry, only: str) -> Sequence[Row]:
     return rows
 
 
-def _parts(out: Path) -> Path:
-    """Returns the folder of unfinished sweeps, which git ignores."""
+def _parts(out: Path, name: str) -> Path:
+    """Returns the folder of an unfinished sweep, which git ignores."""
     parts = out / ".parts"
     try:
-        parts.mkdir(parents=True, exist_ok=True)
+        (parts / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(parts, error) from None
     if not (parts / ".gitignore").is_file():
         write_atomic(parts / ".gitignore", "*\n")
-    return parts
+    return parts / name
 
 
 def _cells(
@@ -217,7 +233,10 @@ def _cell(row: Row, seed: int, measure: Measure, place: Place) -> dict[str, Any]
     """Returns one row with one seed: reads it if it was measured before, else measures and saves it."""
     kept = place.folder.with_suffix(".json")
     if kept.is_file():
-        return json.loads(kept.read_text("utf-8"))
+        try:
+            return read_object(kept)
+        except (OSError, ValueError):
+            raise TacitError(f"{kept}: not a measured row of Tacit; remove it and measure again") from None
     try:
         place.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

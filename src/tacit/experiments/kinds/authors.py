@@ -20,10 +20,12 @@ from tacit.experiments.labelled import follow
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.transposed import batches, scorer, transpose
+from tacit.federated import availability
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.evaluation import scorer as perplexity_scorer
 from tacit.federated.local import Cohort
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm, federation
+from tacit.federated.rounds import federation
 from tacit.federated.sampling import choose, chosen_cohort
 from tacit.federated.text_cohorts import sentence_work
 from tacit.models import language_model
@@ -35,7 +37,7 @@ from tacit.text.vocabulary import BOS
 
 def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) -> Cohort:
     """Returns the cohort of round t; batches of `client.batch` sentences are arranged by position, in `rows` rows."""
-    chosen = choose(algorithm.sampling, clients.sizes, seed, t)
+    chosen = choose(algorithm.sampling, clients.sizes, seed, t, algorithm.privacy.separation)
     text = clients.gather(chosen.ids)
     sentences, steps = sentence_work(text, chosen.ids, algorithm.client, seed, t, None)
     return chosen_cohort(chosen, transpose(text, sentences, rows), steps)
@@ -44,11 +46,12 @@ def cohort(clients: Packed, algorithm: Algorithm, seed: int, t: int, rows: int) 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
     """Takes the settings of kind `text`; evaluates every `training.evaluate_every` rounds."""
     config = config_of(settings, seed, place)
+    availability.refuse(config.availability, "this kind of experiment")
     ready = runs.prepare(config, None, place.data)
     model, batch = language_model(config.model, len(ready.vocabulary)), config.client.batch
     clients = ready.clients
     assert isinstance(clients, Packed)
-    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling)
+    algorithm = Algorithm(config.client, config.aggregation, config.server, config.sampling, config.privacy)
     # Few batches need more rows, that is, have a longer shortest sentence.
     rows = transpose(clients, batches(clients, batch)).inputs.shape[-2]
     rounds, every = config.training.rounds, config.training.evaluate_every
@@ -59,6 +62,7 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         lambda t: cohort(clients, algorithm, seed, t, rows),
         seed,
         rounds,
+        population=len(clients),
     )
     score = scorer(model)
     shuffled = 0 if settings["shuffled"] else None

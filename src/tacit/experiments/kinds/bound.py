@@ -23,8 +23,8 @@ from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.experiments.synthetic import CLASSES, FEATURES, Devices, synthetic
 from tacit.federated.aggregation import AggregationConfig
-from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.client_config import ClientConfig
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.models.images import logistic_regression

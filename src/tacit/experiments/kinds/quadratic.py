@@ -18,8 +18,10 @@ from tacit.experiments.labelled import follow
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
 from tacit.federated.aggregation import AggregationConfig
-from tacit.federated.local import ClientConfig, Cohort
-from tacit.federated.rounds import Algorithm, federation
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.local import Cohort
+from tacit.federated.rounds import federation
 from tacit.federated.sampling import SamplingConfig, chosen_cohort, everybody
 from tacit.federated.server import ServerConfig
 from tacit.models.base import Params
