@@ -1,33 +1,50 @@
 # make install: .venv with every extra that a user may need
 # make demo: trains on the built-in typists and writes runs/demo/report.html
-# make check: linters, type checker and the fast tests, in about two minutes
+# make check: linters, type checker and the fast tests
 # make test: linters, type checker and all tests
 # make test-experiments: every table and figure of the papers, scaled down to seconds each
+# make test-federation: a federation of real processes and its faults, in about half an hour
+# make fuzz: hostile trials, in at most 20 minutes; MINUTES=3 makes fewer
 # make docs: builds the documentation in site/; a dead link is an error
 # make wheel: builds the package in dist/
+# make sbom: writes the software bill of materials dist/tacit.cdx.json, in CycloneDX's format
+# make lock: writes requirements/*.txt anew after a change of pyproject.toml; with UPGRADE=1, takes newer versions
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Every file that pip installs is named in requirements/ by its hash, libraries of libraries too. Tacit itself comes
+# last: without dependencies, and built by the setuptools of requirements/build.txt.
+INSTALL := install --quiet --disable-pip-version-check
+LOCKED := $(INSTALL) --require-hashes --only-binary :all:
 
-.PHONY: install demo check test test-experiments lint browser docs wheel clean
+.PHONY: install demo check test test-experiments test-federation fuzz lint browser docs wheel sbom lock clean
 
 install: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+$(VENV)/.ready: pyproject.toml requirements/build.txt requirements/run.txt
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Tacit needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[all]'
+	$(BIN)/python -m pip $(LOCKED) -r requirements/build.txt -r requirements/run.txt
+	$(BIN)/python -m pip $(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready
-	$(PIP) -e '.[dev]'
-	$(PIP) -e '.[judges]' \
-		|| echo 'KenLM and pynini could not be installed (a C++ compiler is needed): the tests against them are skipped'
+# KenLM is built from source: PATH is for its cmake
+$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt requirements/judges.txt
+	$(BIN)/python -m pip $(LOCKED) -r requirements/dev.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip $(LOCKED) --no-binary kenlm --no-build-isolation \
+		-r requirements/judges.txt \
+		|| echo 'KenLM (which needs a C++ compiler) and pynini could not be installed: the tests against them are skipped'
 	touch $@
 
-$(VENV)/.ready-docs: $(VENV)/.ready
-	$(PIP) -e '.[docs]'
+$(VENV)/.ready-docs: $(VENV)/.ready requirements/docs.txt
+	$(BIN)/python -m pip $(LOCKED) -r requirements/docs.txt
+	touch $@
+
+# In an environment of its own: what these need has nothing to do with Tacit
+TOOLS := $(VENV)/tools
+$(TOOLS)/.ready: requirements/tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip $(LOCKED) -r requirements/tools.txt
 	touch $@
 
 demo: install
@@ -56,15 +73,49 @@ test: lint browser
 test-experiments: $(VENV)/.ready-dev
 	TACIT_EXPERIMENTS=all $(BIN)/python -m pytest -n 2 --dist worksteal tests/experiments
 
+# A whole run that passes fills the section "Federation" of docs/reliability.md. With faketime installed, as on Debian by
+# `apt-get install faketime`, clients with a wrong clock are tried, too
+test-federation: $(VENV)/.ready-dev
+	TACIT_FEDERATION=all $(BIN)/python -m pytest tests/network/federation --durations 0
+
+# A whole run fills the table of docs/reliability.md
+MINUTES ?= 20
+fuzz: $(VENV)/.ready-dev browser
+	$(BIN)/python -m fuzz --minutes $(MINUTES) --page
+
 docs: $(VENV)/.ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'the documentation is in site/index.html'
 
 # build/ is removed first: setuptools would pack files of an earlier build
 wheel: install
-	rm -rf build dist
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	rm -rf build dist/*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist/*.whl
 
+# Read from an environment that has what `make install` pins and nothing else; checked against CycloneDX's schema
+sbom: $(TOOLS)/.ready
+	rm -rf build/sbom
+	$(PYTHON) -m venv --without-pip build/sbom
+	$(TOOLS)/bin/python -m pip --python build/sbom $(LOCKED) -r requirements/run.txt
+	mkdir -p dist
+	$(TOOLS)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--validate --output-file dist/tacit.cdx.json build/sbom
+	rm -rf build/sbom
+	@echo 'the bill of materials is dist/tacit.cdx.json'
+
+# One version of each library for every Python and platform. Only wheels, so that no install runs code of a library;
+# KenLM has none. The others follow dev.txt, so that all can be installed together.
+COMPILE := $(TOOLS)/bin/uv pip compile --no-config --quiet --universal --fork-strategy fewest --python-version 3.11 \
+	--generate-hashes --only-binary :all: --no-annotate --custom-compile-command 'make lock' \
+	$(if $(UPGRADE),--upgrade)
+lock: $(TOOLS)/.ready
+	$(COMPILE) pyproject.toml --extra dev --group build --group build-judges -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra all -c requirements/dev.txt -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra docs -c requirements/dev.txt -o requirements/docs.txt
+	$(COMPILE) pyproject.toml --extra judges --no-binary kenlm -c requirements/dev.txt -o requirements/judges.txt
+	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) --group tools -o requirements/tools.txt
+
 clean:
-	rm -rf $(VENV) runs build dist site src/*.egg-info
+	rm -rf $(VENV) .fuzz runs build dist site src/*.egg-info

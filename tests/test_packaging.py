@@ -10,8 +10,11 @@ import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 PROJECT = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
@@ -95,15 +98,100 @@ def test_every_extra_that_a_user_may_want_is_in_all() -> None:
     assert "all" in named(EXTRAS["dev"])
 
 
-def test_what_make_installs_is_pinned() -> None:
-    """Every library that pyproject.toml names has one version in constraints.txt, but for what is said there."""
-    lines = Path("constraints.txt").read_text("utf-8").splitlines()
-    pinned = {line.partition("==")[0].lower() for line in lines if not line.startswith("#")}
-    wanted = PROJECT["project"]["dependencies"] + [
-        r for n in set(EXTRAS) - FOR_SOME_MACHINES for r in EXTRAS[n]
-    ]
-    names = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in wanted} - {"tacit", "flwr"}
-    assert names <= pinned, names - pinned
+class Pin(NamedTuple):
+    """A version of a library in requirements/, and the hashes of its files."""
+
+    requirement: Requirement
+    hashes: list[str]
+
+
+GROUPS = PROJECT["dependency-groups"]
+DEPENDENCIES = PROJECT["project"]["dependencies"]
+WANTED = {  # a file in requirements/: what of pyproject.toml it must have
+    "run": DEPENDENCIES + EXTRAS["tensorboard"],
+    "dev": DEPENDENCIES + EXTRAS["tensorboard"] + EXTRAS["dev"] + GROUPS["build-judges"],
+    "docs": EXTRAS["docs"],
+    "judges": EXTRAS["judges"],
+    "build": PROJECT["build-system"]["requires"],
+    "tools": GROUPS["tools"],
+}
+LOCKS = sorted(Path("requirements").glob("*.txt"))
+
+
+def pins(lock: Path) -> dict[str, Pin]:
+    """Reads a lock strictly: a line of any other kind, an address of an index among them, is an error."""
+    read = dict[str, Pin]()
+    lines = re.sub(r"^#.*\n", "", lock.read_text("utf-8"), flags=re.MULTILINE).replace(" \\\n", " ")
+    for line in lines.splitlines():
+        match = re.fullmatch(
+            r"([\w.-]+==[\w.]+(?: ; [\w '.=!<>()]+)?)((?: +--hash=sha256:[0-9a-f]{64})+)", line
+        )
+        assert match, f"{lock}: neither a pin nor its hashes: {line[:100]}"
+        requirement = Requirement(match[1])
+        assert requirement.name not in read, f"{lock}: {requirement.name} has two versions"
+        read[requirement.name] = Pin(requirement, match[2].split())
+    return read
+
+
+def bounded(requirement: str) -> bool:
+    """Whether a later release that breaks something is shut out; an extra of Tacit itself has no versions."""
+    parsed = Requirement(requirement)
+    return parsed.name == "tacit" or any(bound.operator == "<" for bound in parsed.specifier)
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
+def test_every_dependency_is_pinned_within_its_bounds(lock: Path) -> None:
+    pinned = pins(lock)
+    for requirement in map(Requirement, WANTED[lock.stem]):
+        if requirement.name != "tacit":
+            pin = pinned[canonicalize_name(requirement.name)].requirement
+            (version,) = (bound.version for bound in pin.specifier)
+            assert requirement.specifier.contains(version), f"{pin} is not {requirement}: make lock"
+
+
+def test_all_that_make_installs_together_agrees() -> None:
+    """Only the tools have an environment of their own."""
+    assert {lock.stem for lock in LOCKS} == set(WANTED)
+    together = dict[str, str]()
+    for lock in LOCKS:
+        for name, pin in pins(lock).items():
+            if lock.stem != "tools":
+                assert together.setdefault(name, str(pin.requirement.specifier)) == pin.requirement.specifier
+
+
+def test_every_dependency_has_an_upper_bound() -> None:
+    listed = [DEPENDENCIES, PROJECT["build-system"]["requires"], *EXTRAS.values(), *GROUPS.values()]
+    assert [r for requirements in listed for r in requirements if not bounded(r)] == []
+    assert not bounded("numpy>=2.0") and not bounded("numpy") and bounded("numpy>=2.0,<3")
+    assert PROJECT["build-system"]["requires"] == GROUPS["build"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "numpy==2.4.6",
+        "numpy>=2 --hash=sha256:" + 64 * "0",
+        "--index-url https://example.org/simple",
+        "numpy @ https://example.org/numpy.whl --hash=sha256:" + 64 * "0",
+        "numpy==2.4.6 --hash=sha256:0",
+    ],
+)
+def test_a_lock_of_another_form_is_refused(line: str, tmp_path: Path) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"# a comment\nclick==8.3.1 \\\n    --hash=sha256:{64 * '0'}\n")
+    assert list(pins(lock)) == ["click"]
+    lock.write_text(lock.read_text() + line + "\n")
+    with pytest.raises(AssertionError, match="neither a pin"):
+        pins(lock)
+
+
+def test_make_installs_nothing_without_hashes_but_tacit() -> None:
+    makefile = Path("Makefile").read_text("utf-8").replace("\\\n", " ")
+    assert re.search(r"^LOCKED := .* --require-hashes --only-binary :all:", makefile, re.MULTILINE)
+    installing = [line for line in makefile.splitlines() if line.startswith("\t") and " -m pip " in line]
+    others = [line for line in installing if "$(LOCKED)" not in line]
+    assert len(installing) > len(others) == 2
+    assert all("--no-deps --no-build-isolation" in line and line.endswith(" .") for line in others)
 
 
 def test_the_workflow_asks_for_what_there_is() -> None:
