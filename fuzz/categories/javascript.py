@@ -1,0 +1,67 @@
+"""The page's reader of compact files, in node: it refuses what Python refuses, and reads what Python reads."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from fuzz.box import Box, untouched
+from fuzz.categories import Category
+from fuzz.categories.compact import damaged
+from fuzz.material import HERE, Material
+from fuzz.models import ask
+from fuzz.trial import Ending, Fault, refusable
+
+
+@cache
+def _node() -> subprocess.Popen[str]:
+    """Starts node once; it answers a line for each file."""
+    node = shutil.which("node")
+    if not node:
+        raise Fault("crash", "node is not installed: apt-get install nodejs")
+    return subprocess.Popen(
+        [node, str(HERE / "fuzz" / "verdicts.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def verdict(path: Path) -> tuple[str, str]:
+    """Returns how the page's reader judges a file, and what it says."""
+    node = _node()
+    assert node.stdin and node.stdout
+    node.stdin.write(f"{path}\n")
+    node.stdin.flush()
+    answer = json.loads(node.stdout.readline())
+    return answer["ending"], answer["told"]
+
+
+def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
+    path = box.work / "model.tacit"
+    path.write_bytes(damaged(draw, material.compact.read_bytes()))
+    with untouched(box):
+        ending, told = verdict(path)
+        if ending in ("crash", "nonsense"):
+            raise Fault(ending, told)
+        try:
+            python: str = refusable(lambda: ask(path))
+        except Fault as fault:  # `compact` reports what Python does wrong
+            python = fault.kind
+        if python in ("ok", "refused") and python != ending:
+            raise Fault("disagree", f"Python: {python}, the page: {ending} {told}")
+    return "ok" if ending == "ok" else "refused"
+
+
+def _plain(box: Box, material: Material) -> None:
+    ask(material.compact)
+    verdict(material.compact)
+
+
+CATEGORY = Category(
+    "the page's reader in node, against Python's verdict on the same damaged files",
+    trial,
+    2000,
+    plain=_plain,
+)

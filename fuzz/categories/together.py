@@ -1,0 +1,47 @@
+"""Two processes on one directory at the same time: one of them is refused, or both end and the result is whole."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+from fuzz import box as boxes
+from fuzz import processes
+from fuzz.box import Box, untouched
+from fuzz.categories import Category
+from fuzz.categories.kills import SCENARIOS, VOLATILE, files_of, prepared
+from fuzz.material import Material
+from fuzz.trial import Ending, Fault
+
+
+def _result(arguments: list[str], root: Path, out: Path, name: str, material: Material) -> dict[str, bytes]:
+    """Returns what a command writes when it is alone."""
+    box = boxes.make(root.with_name("alone"))
+    boxes.empty(box)
+    prepared(name, box, material)
+    there = box.work / out.name
+    alone = [str(there) if argument == str(out) else argument for argument in arguments]
+    ended = processes.forked(box, alone)
+    if ended.code:
+        raise Fault("crash", f"{name} does not end well alone: {ended.err}")
+    return {path: data for path, data in files_of(there).items() if Path(path).name not in VOLATILE}
+
+
+def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
+    names = [name for name in sorted(SCENARIOS) if SCENARIOS[name].other]
+    name = names[number % len(names)]
+    out, arguments = prepared(name, box, material)
+    both = arguments, [*arguments, *SCENARIOS[name].other]
+    with untouched(box, (out,)):
+        first = processes.start(box, both[0])
+        time.sleep(draw.random() ** 2 * processes.patience)
+        second = processes.start(box, both[1])
+        endings = [processes.judged(processes.wait(started)) for started in (first, second)]
+    seen = {path: data for path, data in files_of(out).items() if Path(path).name not in VOLATILE}
+    if seen not in [_result(one, box.root, out, name, material) for one in both]:
+        raise Fault("mixed", f"{name}: what two processes left is the result of neither")
+    return "ok" if "ok" in endings else "refused"
+
+
+CATEGORY = Category("two processes on one directory", trial, 20, processes=True)

@@ -1,0 +1,193 @@
+"""Spreads the trials over worker processes, watches them, and collects what they report.
+
+Categories advance together: whenever the time is up, each has made about the same share of its trials.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from rich import progress as rich
+from rich.console import Console
+
+from fuzz import box as boxes
+from fuzz import processes
+from fuzz.categories import find
+from fuzz.commands import PLAIN
+from fuzz.material import Material, environment
+from fuzz.trial import LIMIT, Record
+
+SLICES = 6  # parts of a category that are made one after the other
+SMALLEST, SMALLEST_OF_PROCESSES = 150, 6  # trials that are worth a worker's start
+
+
+class Slice(NamedTuple):
+    """Trials of one category that a worker makes."""
+
+    category: str
+    numbers: list[int]
+
+
+def slices(wanted: dict[str, list[int]], with_processes: Collection[str] = ()) -> list[Slice]:
+    """Returns all trials in parts, so that categories advance together; trials in memory, which are quick, go first.
+
+    >>> [s.category for s in slices({"a": [0, 1] * 6, "b": [0], "c": [0] * 300}, with_processes=["a"])]
+    ['b', 'c', 'a', 'c', 'a']
+    """
+    parts: list[tuple[float, bool, Slice]] = []
+    for name, numbers in wanted.items():
+        is_slow = name in with_processes
+        count = max(1, min(SLICES, len(numbers) // (SMALLEST_OF_PROCESSES if is_slow else SMALLEST)))
+        size = math.ceil(len(numbers) / count)
+        for i in range(count):
+            if part := numbers[i * size : (i + 1) * size]:
+                parts.append((i / count, is_slow, Slice(name, part)))
+    return [part for _, _, part in sorted(parts, key=lambda entry: entry[:2])]
+
+
+class _Worker:
+    """A worker that runs, and what it has reported."""
+
+    def __init__(self, part: Slice, seed: int, folder: Path) -> None:
+        self.left = list(part.numbers)
+        self.category = part.category
+        self.current: int | None = None
+        self.heard = time.monotonic()
+        self.errors = folder.with_suffix(".err")
+        folder.mkdir()
+        with self.errors.open("wb") as err:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "fuzz.worker",
+                    part.category,
+                    str(seed),
+                    str(folder),
+                    *map(str, part.numbers),
+                ],
+                stdout=subprocess.PIPE,
+                stderr=err,
+                stdin=subprocess.DEVNULL,
+                env=environment()
+                | {"PYTHONPATH": os.pathsep.join((str(Path.cwd()), environment()["PYTHONPATH"]))},
+                start_new_session=True,
+            )
+        self._rest = b""
+
+    def read(self) -> list[Record]:
+        """Returns the records of what it has printed since."""
+        assert self.process.stdout
+        self.heard = time.monotonic()
+        *lines, self._rest = (self._rest + os.read(self.process.stdout.fileno(), 1 << 16)).split(b"\n")
+        records = []
+        for line in lines:
+            told = json.loads(line)
+            if "begin" in told:
+                self.current = told["begin"]
+            else:
+                records.append(Record(**told | {"commands": tuple(told["commands"])}))
+                self.left.remove(records[-1].number)
+                self.current = None
+        return records
+
+    def end(self) -> None:
+        """Kills it with its children."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def run(wanted: dict[str, list[int]], seed: int, jobs: int, end: float, folder: Path) -> list[Record]:
+    """Makes the trials until all are made or the time is up."""
+    slow = [name for name in wanted if find(name).processes]
+    waiting, records, running = slices(wanted, slow), list[Record](), list[_Worker]()
+    selector, started = selectors.DefaultSelector(), 0
+    bar = rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(bar_width=24),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("trials", total=sum(map(len, wanted.values())))
+    with bar:
+        while waiting or running:
+            while waiting and len(running) < jobs and time.monotonic() < end:
+                worker = _Worker(waiting.pop(0), seed, folder / f"worker-{started}")
+                started += 1
+                assert worker.process.stdout
+                selector.register(worker.process.stdout, selectors.EVENT_READ, worker)
+                running.append(worker)
+            if not running:
+                break
+            for key, _ in selector.select(timeout=0.5):
+                news = key.data.read()
+                records += news
+                bar.update(task, advance=len(news))
+            names = ", ".join(sorted({worker.category for worker in running}))
+            failed = sum(record.ending not in ("ok", "refused") for record in records)
+            bar.update(task, description=f"{names} ({failed} failed)")
+            for worker in list(running):
+                if (again := _over(worker, records, time.monotonic() > end)) is None:
+                    continue
+                assert worker.process.stdout
+                selector.unregister(worker.process.stdout)
+                worker.end()
+                running.remove(worker)
+                if again.numbers and time.monotonic() < end:
+                    waiting.insert(0, again)
+    return records
+
+
+def _over(worker: _Worker, records: list[Record], late: bool) -> Slice | None:
+    """Returns what is left of a worker that has ended, hangs, or is late; None for one that goes on."""
+    dead = worker.process.poll() is not None
+    silent = (
+        time.monotonic() - worker.heard
+        > (12 * LIMIT if worker.current is None else 9 * LIMIT) * processes.patience
+    )
+    if not (dead or silent or late):
+        return None
+    if dead and worker.process.stdout:
+        with suppress(ValueError):
+            records += worker.read()
+    if not late and worker.current is not None:
+        told = worker.errors.read_text("utf-8", "replace")[-600:]
+        kind = "crash" if dead else "hang"
+        records.append(
+            Record(worker.category, worker.current, kind, f"the worker: {worker.process.returncode}, {told}")
+        )
+        worker.left.remove(worker.current)
+    elif dead and worker.left:
+        raise SystemExit(
+            f"a worker of {worker.category} failed: {worker.errors.read_text('utf-8', 'replace')[-3000:]}"
+        )
+    return Slice(worker.category, list(worker.left))
+
+
+def measure_plain(material: Material) -> None:
+    """Runs every command once on good input and keeps the memory that it takes."""
+    file = material.folder / "peaks.json"
+    if file.is_file():
+        return
+    box, peaks = boxes.make(material.folder / "plain"), {}
+    for name, plain in PLAIN.items():
+        if plain.slow or not plain.ends:
+            continue
+        ended = processes.run(box, plain.arguments(material, box.work / f"{name}{plain.suffix}"))
+        peaks[name] = ended.peak_mb
+    boxes.remove(box.root)
+    file.write_text(json.dumps(peaks, indent=1) + "\n", "utf-8")
