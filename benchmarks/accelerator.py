@@ -16,10 +16,10 @@ import jax
 import numpy as np
 
 from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.cohort_sums import cohort_sums
-from tacit.federated.local import ClientConfig
+from tacit.federated.local import ClientConfig, Sending
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.text_cohorts import text_cohort, text_grid
@@ -46,7 +46,9 @@ def main() -> None:
             rule = aggregation(AggregationConfig(kind))
             gradients = []
             for executor in ("vmap", "slow"):
-                sums = cohort_sums(jax.jit(loss), client, rule, lambda t: cohort, params, executor=executor)
+                sums = cohort_sums(
+                    jax.jit(loss), client, Sending(rule), lambda t: cohort, params, executor=executor
+                )
                 laid, key = sums.ready(0).laid, jax.random.key(1)
                 message, _ = sums.program(sums.place(params), laid, np.float32(client.lr), key)
                 gradients.append(jax.tree.leaves(rule.combine(params, message)))

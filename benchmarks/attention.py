@@ -20,10 +20,10 @@ from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
 from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.cohort_sums import cohort_sums
-from tacit.federated.local import Cohort
+from tacit.federated.local import Cohort, Sending
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm
 from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.models import language_model
 from tacit.runs.data import prepare
@@ -46,7 +46,7 @@ def lengths(corpus: str, clients: int, data: Path | None) -> list[dict[str, floa
         """Client k of the cohort."""
         return jax.tree.map(lambda a: np.asarray(a)[k : k + 1], cohort)
 
-    sums = cohort_sums(next_word_loss(model), config.client, mean, alone, start, executor="map")
+    sums = cohort_sums(next_word_loss(model), config.client, Sending(mean), alone, start, executor="map")
     by_client = []
     for k in range(clients):
         lr, key = np.float32(config.client.lr), jax.random.key(config.seed)

@@ -18,10 +18,10 @@ import numpy as np
 
 from tacit.experiments.bench import timed
 from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.cohort_sums import cohort_sums
-from tacit.federated.local import ClientConfig
+from tacit.federated.local import ClientConfig, Sending
 from tacit.federated.objective import next_word_loss
-from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.text_cohorts import text_cohort, text_grid
@@ -52,7 +52,9 @@ def main() -> None:
         shape = text_grid(text, client)
         began = time.perf_counter()
         cohort = text_cohort(text, algorithm, 0, 0, shape)
-        sums = cohort_sums(next_word_loss(model), client, rule, lambda t, cohort=cohort: cohort, params)
+        sums = cohort_sums(
+            next_word_loss(model), client, Sending(rule), lambda t, cohort=cohort: cohort, params
+        )
         lanes = sums.ready(0).laid
         host = time.perf_counter() - began
         arguments = (sums.place(params), lanes, np.float32(0.5), jax.random.key(1))

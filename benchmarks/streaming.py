@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from tacit.federated.aggregation import AggregationConfig
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.local import ClientConfig
-from tacit.federated.rounds import Algorithm
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig
 from tacit.federated.text_cohorts import text_cohort, text_grid
@@ -130,7 +130,7 @@ def typists(users: int) -> dict[str, Any]:
 
 def apart(*arguments: object) -> dict[str, Any]:
     """Runs this program with other arguments in a separate process, and tracks its memory."""
-    process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdout=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-P", __file__, *map(str, arguments)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     peak = private = 0.0
     while process.poll() is None:

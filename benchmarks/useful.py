@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.federated.rounds import Algorithm
+from tacit.federated.algorithm import Algorithm
 from tacit.federated.text_cohorts import text_cohort, text_grid
 from tacit.runs.config import resolve
 from tacit.runs.data import prepare

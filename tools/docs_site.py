@@ -1,6 +1,6 @@
 """MkDocs hooks for `make docs`, so that pages written for GitHub look the same on the site.
 
-- README.md, CONTRIBUTING.md and CHANGELOG.md, which are outside docs/, become pages, and links to them work.
+- README.md and the other pages outside docs/ become pages, and links to them work.
 - A link to another file of the repository leads to a copy of that file; a link to a folder becomes plain text.
 - Python-Markdown needs an empty line before a list or a table, GitHub does not; the hooks add it.
 
@@ -23,7 +23,12 @@ from mkdocs.structure.files import File, Files
 
 LOG = logging.getLogger("mkdocs.hooks.docs_site")
 ROOT = Path(__file__).resolve().parent.parent
-OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+}
 COPIES = "repository"  # the folder of the site that holds copies of linked files
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:)([^)\s#]*)(#[^)\s]*)?(?=\))")
 WHOLE = re.compile(r"\[([^\[\]]*)\]\((?![a-z]+:)([^)\s#]+)\)")
