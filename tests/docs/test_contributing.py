@@ -18,10 +18,12 @@ from tacit.base.files import read_lines
 from tacit.experiments.entry import find
 from tacit.experiments.kinds.text import config_of
 from tacit.experiments.runner import Place
+from tacit.federated import algorithm as algorithms
 from tacit.federated import rounds
 from tacit.federated.aggregation import AggregationConfig, aggregation, rules, total
-from tacit.federated.local import ClientConfig, Cohort
-from tacit.federated.rounds import Algorithm
+from tacit.federated.algorithm import Algorithm
+from tacit.federated.client_config import ClientConfig
+from tacit.federated.local import Cohort
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.server import ServerConfig, server_optimiser
 from tacit.runs.config import resolve
@@ -124,7 +126,7 @@ def test_fednova_counts_steps(executor):
     algorithm = Algorithm(ClientConfig(lr=1.0), AggregationConfig(), ServerConfig(), SamplingConfig())
     rule = made["fednova"]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "aggregation", lambda config, scheme: rule)
+        patch.setattr(algorithms, "chosen_rule", lambda config, scheme: rule)
         trainer = rounds.federation(
             lambda key: {"w": np.zeros(2, np.float32)}, bowl, algorithm, lambda t: people, 0, 1, executor
         )

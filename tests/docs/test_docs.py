@@ -55,7 +55,7 @@ def anchors(page: Path) -> set[str]:
 
 def test_links_on_the_pages_lead_somewhere():
     places = 0
-    for page in [*PAGES, Path("CHANGELOG.md")]:
+    for page in [*PAGES, Path("SECURITY.md"), Path("CHANGELOG.md")]:
         for target, place in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", page.read_text("utf-8")):
             there = page.parent / target if target else page
             assert there.exists(), f"{page}: {target}"
@@ -80,6 +80,7 @@ def test_figures_on_the_pages_are_those_of_the_results(tool):
     for page, text in tool("measured").pages().items():
         assert Path(page).read_text("utf-8") == text, f"run `python tools/measured.py`: {page}"
     assert Path("docs/benchmarks.md").read_text("utf-8") == tool("benchmarks").page()
+    assert Path("docs/reliability.md").read_text("utf-8") == tool("measured_federation").page()
     for name in ("pages", "measured_personal", "measured_ngram"):
         assert doctest.testmod(tool(name)).failed == 0
 

@@ -6,11 +6,13 @@ stands in `NOT_RUN` with the reason, and is only parsed. Nothing else passes, so
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +24,8 @@ import typer.main
 
 from commands import TINY, Commands, sets, write_corpus
 from tacit.cli import app
+from tacit.experiments import demo
+from tacit.page import building
 from tacit.text import catalogue
 
 HERE = Path.cwd()
@@ -34,20 +38,42 @@ ONE_ROUND = ("training.rounds=1", "central.steps=2")
 SMALL: dict[str, list[str]] = {  # what makes a command one of seconds; later options count
     "train nus-sms text.pieces=4000": sets(*TINY, *ONE_ROUND, "text.pieces=40"),
     "train text.pieces=4000": sets(*TINY, *PEOPLE, *ONE_ROUND, "text.pieces=60", "text.vocabulary=0"),
+    "train privacy.plan=runs/plan.json": sets(*TINY, *PEOPLE, *ONE_ROUND, "sampling.clients=3"),
+    "train privacy.secure=true": sets(*TINY, *PEOPLE, *ONE_ROUND, "sampling.clients=6", "privacy.least=5"),
     "train": sets(*TINY, *PEOPLE, *ONE_ROUND),
     "demo": sets(*TINY, *PEOPLE, *ONE_ROUND),
+    "count --open": sets(*PEOPLE),
     "count": ["--rounds", "1", "--cohort", "3", *sets(*PEOPLE)],
     "distill": ["--sentences", "40", "--max-ngrams", "300"],
     "evaluate --keyboard": ["--people", "1", "--messages", "2", "--noisy", "4"],
     "personalize": ["--users", "3", "--batch", "5", "--lr", "1"],
+    "audit --retrain": ["--canaries", "20", "--people", "1", "--retrain", "1"],
+    "audit": ["--canaries", "20", "--people", "1"],
     "export": ["--people", "1"],
     "data describe": sets(*PEOPLE),
     "reproduce": ["--quick", "--seeds", "1"],
     "serve": ["--port", "0", "--no-open"],
+    "federation watch --no-open": ["--port", "0"],
+    "privacy plan runs/plan.json": ["--population", "10", "--clients", "3", "--rounds", "2"],
+    "privacy plan": ["--rounds", "2", "--sampling", "fixed"],
 }
-AS_IT_STANDS = ("predict", "compare", "evaluate", "presets", "reproduce list", "reproduce report")
+AS_IT_STANDS = (
+    "predict",
+    "compare",
+    "evaluate",
+    "presets",
+    "reproduce list",
+    "reproduce report",
+    "privacy show",
+    "federation init",
+    "federation invite",
+    "federation status",
+    "federation watch home --terminal",
+)
 NOT_RUN = {  # how a line begins, or what is in it: why it is parsed and not run
     "make test": "these tests are what it runs",
+    "make fuzz": "takes up to 20 minutes; test_fuzz.py makes a few trials",
+    ".venv/bin/python -m fuzz ": "needs what `make fuzz` makes first",
     "pip install ": "needs a package index",
     "java -jar dicttool_aosp.jar ": "a program of AOSP",
     "fstcompile ": "a program of OpenFst",
@@ -56,12 +82,24 @@ NOT_RUN = {  # how a line begins, or what is in it: why it is parsed and not run
     "srun ": "for a cluster",
     " --strategies": "compiles a program for each part of the model; test_personalize.py runs it",
     " --minutes ": "trains on public corpora for half an hour",
+    "tacit federation server ": "waits for clients; test_federation.py runs it",
+    "tacit federation client ": "waits for a server; test_federation.py runs it",
+    "tacit federation run ": "needs a server and clients; test_federation.py runs it",
+    "tacit federation fetch ": "needs a server; test_federation.py runs it",
+    "tacit federation leave ": "destroys a key; test_federation.py runs it",
+    "tacit federation remove ": "needs a server; test_federation.py runs it",
+    "flwr run ": "a program of Flower",
+    "flower-supernode ": "a program of Flower",
+    "mv network.new ": "follows `tacit federation fetch`",
     " --coordinator ": "several processes that wait for each other; test_hosts.py runs them",
+    "tacit federation count ": "needs a server and clients; test_federation.py runs it",
+    "tacit federation personalize ": "needs a server and clients; test_finished.py does its work",
 }
 SHOWN = {  # the first line of a fence that shows what a command leaves
     "config.toml       the configuration as resolved": "files of a run",
     "personal/summary.json   all figures": "files of a personalisation",
     "                             top-1   top-3": "what tacit distill prints",
+    '{"idle": true': "the state of a device",
     "cli                 ": "the layers, which test_layers.py reads",
 }
 SAVED = {  # what is in a fence that a page tells to save, and under which name
@@ -233,6 +271,11 @@ class Visitor:
         patch.chdir(folder)
         patch.setenv("TACIT_DATA", str(folder / "data"))
         patch.setattr(ThreadingHTTPServer, "serve_forever", self._interrupted)
+        patch.setattr(building, "SENTENCES", 10)  # `tacit serve` distils a model for the page
+        patch.setattr(
+            demo, "CONTEXTS", ("", "are you", "<b>")
+        )  # as in test_demo.py, whose programs are the same
+        patch.setattr(demo, "PERSONAL", replace(demo.PERSONAL, batches=(5,)))
 
     @staticmethod
     def _interrupted(server: object, *options: object) -> None:
@@ -263,23 +306,25 @@ class Visitor:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Path:
-    """`make demo` in small, which most pages begin with."""
-    return tmp_path_factory.mktemp("pages") / "demo"
+def small_demo(compiled: Path) -> Path:
+    """Where `make demo` in small is kept, which most pages begin with; the workers of a suite share it."""
+    return compiled.with_name("demo")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted({fence.page for fence in FENCES}))
 def test_the_page_does_what_it_says(
-    page: str, tacit: Commands, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, tacit: Commands, small_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = [fence for fence in FENCES if fence.page == page]
     visitor = Visitor(tacit, monkeypatch, tmp_path)
     if any("runs/demo" in fence.code for fence in mine):
-        if not demo.exists():
-            visitor.command("make demo")
-            shutil.copytree("runs/demo", demo)
-        shutil.copytree(demo, "runs/demo", dirs_exist_ok=True)
+        with small_demo.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not small_demo.exists():
+                visitor.command("make demo")
+                shutil.copytree("runs/demo", small_demo)
+        shutil.copytree(small_demo, "runs/demo", dirs_exist_ok=True)
     for line in BEFORE.get(page, []):
         visitor.command(line)
     names: dict[str, Any] = {"__name__": "__page__", **NAMES.get(page, {})}
