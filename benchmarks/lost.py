@@ -28,13 +28,13 @@ import jax
 import numpy as np
 
 from tacit import runs
+from tacit.distillation import sampling
+from tacit.distillation.approximate import algorithm_1, count
+from tacit.distillation.minimise import minimise
+from tacit.distillation.sampling import Sentences
+from tacit.distillation.topology import from_corpus
 from tacit.federated.evaluation import scorer
 from tacit.ngram.automaton import Automaton, Topology
-from tacit.ngram.distillation import sampling
-from tacit.ngram.distillation.approximate import algorithm_1, count
-from tacit.ngram.distillation.minimise import minimise
-from tacit.ngram.distillation.sampling import Sentences
-from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.score import score
 from tacit.runs.data import prepare
 from tacit.scoring.scores import summary

@@ -1,13 +1,16 @@
-"""Small random automata, and slow, literal statements of what is computed about them in bulk."""
+"""Small random texts and automata, and slow, literal statements of what is computed about them in bulk."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tacit.distillation.sampling import Sentences
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, Topology, from_kneser_ney
-from tacit.ngram.distillation.sampling import Sentences
-from tacit.text.vocabulary import BOS, EOS
+from tacit.text.packed import Packed, pack
+from tacit.text.vocabulary import BOS, EOS, UNK
+
+V = 9  # the vocabulary of `random_text`
 
 
 def sentences(seed: int, count: int, vocabulary: int, longest: int = 7) -> Sentences:
@@ -22,6 +25,22 @@ def sentences(seed: int, count: int, vocabulary: int, longest: int = 7) -> Sente
         tokens += [BOS, *body, EOS]
         offsets.append(len(tokens))
     return Sentences(np.array(tokens, np.int64), np.array(offsets, np.int64))
+
+
+def text_of(bodies: list[list[int]]) -> Packed:
+    return pack([[np.array([BOS, *body, EOS]) for body in bodies]], ["all"])
+
+
+def random_text(seed: int, count: int) -> Packed:
+    """Words 2 to 8, uneven and with a little order in them, so that contexts matter; 2 is `<unk>`."""
+    draw = np.random.default_rng(seed)
+    bodies = []
+    for _ in range(count):
+        body = [int(draw.integers(UNK, V))]
+        for _ in range(int(draw.integers(0, 6))):
+            body.append(int(draw.choice([UNK, 3, 3 + (body[-1] * 2) % 6, int(draw.integers(UNK, V))])))
+        bodies.append(body)
+    return text_of(bodies)
 
 
 def kneser(seed: int, count: int = 25, vocabulary: int = 7, order: int = 3) -> Automaton:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pages import machine, short, source, table, today
 
-from tacit.ngram.counts.report import PUBLISHED
+from tacit.counts.report import PUBLISHED
 
 Entry = dict[str, Any]
 DEMO = "demo"  # the entry whose tables explain the method

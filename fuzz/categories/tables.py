@@ -12,9 +12,9 @@ from fuzz.box import Box, untouched
 from fuzz.categories import Category
 from fuzz.material import Material
 from fuzz.trial import Ending, refusable
+from tacit.counts import whitelist
 from tacit.experiments import entry, results_page
 from tacit.keyboard import blocked
-from tacit.ngram.counts import whitelist
 from tacit.text import pieces, vocabulary
 
 _VALUES = (

@@ -15,6 +15,9 @@ import pytest
 from test_exchange import SMALL, Direct, Recorded
 
 from tacit.base.errors import TacitError
+from tacit.counts import whitelist
+from tacit.counts.private import Privacy
+from tacit.counts.unigrams import counting
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.word_counts import log_frequencies, word_counts
 from tacit.network import beginning, training
@@ -24,9 +27,6 @@ from tacit.network.person import Device, person_text
 from tacit.network.tasks.count import network_round
 from tacit.network.training import networked
 from tacit.network.work import Parcel, Refusal
-from tacit.ngram.counts import whitelist
-from tacit.ngram.counts.private import Privacy
-from tacit.ngram.counts.unigrams import counting
 from tacit.privacy import ledger
 from tacit.runs.config import Config, resolve
 from tacit.text.corpus import from_messages

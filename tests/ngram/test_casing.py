@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.base.errors import TacitError
+from tacit.distillation import capitals
+from tacit.distillation.approximate import approximate, count
+from tacit.distillation.large_vocabulary import spread_case
+from tacit.distillation.sampling import Sentences, weighted
+from tacit.distillation.topology import from_corpus
 from tacit.ngram import casing, kneser_ney
 from tacit.ngram.automaton import distribution, from_kneser_ney, from_trie
-from tacit.ngram.distillation import capitals
-from tacit.ngram.distillation.approximate import approximate, count
-from tacit.ngram.distillation.large_vocabulary import spread_case
-from tacit.ngram.distillation.sampling import Sentences, weighted
-from tacit.ngram.distillation.topology import from_corpus
 from tacit.ngram.trie import of_words
 from tacit.ngram.validity import check
 from tacit.text import vocabulary

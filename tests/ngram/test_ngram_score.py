@@ -8,31 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toys
+from tacit.distillation.pruning import prune, with_backoffs
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
-from tacit.ngram.distillation.pruning import prune, with_backoffs
 from tacit.ngram.score import score
 from tacit.scoring.scores import overall
-from tacit.text.packed import Packed, pack
-from tacit.text.vocabulary import BOS, EOS, UNK
-
-V = 9
-
-
-def text_of(bodies: list[list[int]]) -> Packed:
-    return pack([[np.array([BOS, *body, EOS]) for body in bodies]], ["all"])
-
-
-def random_text(seed: int, sentences: int) -> Packed:
-    """Words 2 to 8, uneven and with a little order in them, so that contexts matter; 2 is `<unk>`."""
-    draw = np.random.default_rng(seed)
-    bodies = []
-    for _ in range(sentences):
-        body = [int(draw.integers(UNK, V))]
-        for _ in range(int(draw.integers(0, 6))):
-            body.append(int(draw.choice([UNK, 3, 3 + (body[-1] * 2) % 6, int(draw.integers(UNK, V))])))
-        bodies.append(body)
-    return text_of(bodies)
+from tacit.text.packed import Packed
+from tacit.text.vocabulary import EOS, UNK
+from toys import V, random_text, text_of
 
 
 def slowly(model: kneser_ney.KneserNey, text: Packed) -> dict[str, list[float]]:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tacit.distillation.sampling import Sentences
+from tacit.distillation.topology import from_corpus
 from tacit.ngram.compact import writer
-from tacit.ngram.distillation.sampling import Sentences
-from tacit.ngram.distillation.topology import from_corpus
 from tacit.page import server
 from tacit.text.packed import Packed
 from tacit.text.prepare import PartitionConfig, TextConfig, prepare

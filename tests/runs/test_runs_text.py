@@ -11,7 +11,7 @@ import pytest
 from commands import Commands, Trained, sets, tree
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.ngram.distillation import distill
+from tacit.distillation import distill
 
 
 @pytest.fixture

@@ -85,15 +85,15 @@ def count(
 
     flower.require()
     from tacit.base import settings, transaction
+    from tacit.counts.count import KIND
+    from tacit.counts.counted import check_options
+    from tacit.counts.report import privacy_fact
     from tacit.network.assignments import count_said
     from tacit.network.counting import LIMIT, Asked, counting_config, find_whitelist
     from tacit.network.office import Terms
     from tacit.network.orders import check_served, give
     from tacit.network.settings import check_config
     from tacit.network.training import networked
-    from tacit.ngram.counts.count import KIND
-    from tacit.ngram.counts.counted import check_options
-    from tacit.ngram.counts.report import privacy_fact
     from tacit.runs.config import from_anywhere, resolve
 
     privacy = count_privacy(epsilon, delta, mechanism, None)

@@ -112,9 +112,9 @@ def count_words(
       tacit count fedavg --epsilon 1 --delta 1e-6 --open 64
     """
     from tacit.base.terminal import progress_bar
-    from tacit.ngram.counts.count import count
-    from tacit.ngram.counts.counted import CountOptions
-    from tacit.ngram.counts.report import comparison, privacy_fact
+    from tacit.counts.count import count
+    from tacit.counts.counted import CountOptions
+    from tacit.counts.report import comparison, privacy_fact
     from tacit.runs import read_config
     from tacit.runs.config import resolve
     from tacit.text.catalogue import user_path
@@ -161,7 +161,7 @@ def count_privacy(
     epsilon: float | None, delta: float | None, mechanism: str | None, open_: int | None
 ) -> Any:
     """Returns the noise of a count; None without --epsilon."""
-    from tacit.ngram.counts.private import MECHANISMS, Privacy
+    from tacit.counts.private import MECHANISMS, Privacy
 
     if epsilon is None:
         for name, value in (("--delta", delta), ("--mechanism", mechanism), ("--open", open_)):
@@ -249,8 +249,8 @@ def distill(
       tacit distill runs/first --client-counts 1000
     """
     from tacit.base.terminal import progress_bar
-    from tacit.ngram.distillation.distill import distill as distill_run
-    from tacit.ngram.distillation.model import DistillOptions
+    from tacit.distillation.distill import distill as distill_run
+    from tacit.distillation.model import DistillOptions
 
     one_of("--topology", topology, ("e", "i", "m", "r"))
     which: Any = topology  # one of the four, as checked above

@@ -16,12 +16,12 @@ from tacit.base.files import to_json, write_atomic
 from tacit.base.reading import read_object
 from tacit.base.terminal import progress_bar, spinner
 from tacit.base.transaction import check, transaction
+from tacit.distillation.distill import KIND, distill
+from tacit.distillation.model import DistillOptions
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import suggest
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
-from tacit.ngram.distillation.distill import KIND, distill
-from tacit.ngram.distillation.model import DistillOptions
 from tacit.ngram.model import automaton_source
 from tacit.ngram.score import score
 from tacit.personal import personalised, personalize

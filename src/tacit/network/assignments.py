@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tacit.counts.private import Privacy
 from tacit.network import counting, finished, training
 from tacit.network.board import Board
 from tacit.network.counting import Asked, Whitelist
 from tacit.network.office import Courier, Terms
-from tacit.ngram.counts.private import Privacy
 from tacit.personal.job import PersonalOptions
 from tacit.personal.private import Protection
 from tacit.runs.config import from_tables

@@ -14,11 +14,8 @@ from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.base.progress import no_progress
-from tacit.network.office import Courier, Office, Terms
-from tacit.network.settings import check_config
-from tacit.network.tasks.count import network_round
-from tacit.ngram.counts.count import store
-from tacit.ngram.counts.counted import (
+from tacit.counts.count import store
+from tacit.counts.counted import (
     Counted,
     CountOptions,
     check_seen,
@@ -28,7 +25,10 @@ from tacit.ngram.counts.counted import (
     ranked,
     whitelisted,
 )
-from tacit.ngram.counts.private import Privacy
+from tacit.counts.private import Privacy
+from tacit.network.office import Courier, Office, Terms
+from tacit.network.settings import check_config
+from tacit.network.tasks.count import network_round
 from tacit.runs.config import Config
 from tacit.text import supplement
 from tacit.text.prepare import CLIENTS

@@ -1,1 +1,1 @@
-
+"""N-gram models: Kneser-Ney, backoff automata, capitals, and the formats of n-gram files."""

@@ -13,14 +13,14 @@ import numpy as np
 
 from tacit import runs
 from tacit.base.progress import Progress
+from tacit.distillation.approximate import Recast, approximate
+from tacit.distillation.model import DistillOptions, distilled_model, words_of
+from tacit.distillation.sampling import Sentences, network
+from tacit.distillation.topology import from_corpus
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import writer
 from tacit.ngram.compact.reader import Compact
-from tacit.ngram.distillation.approximate import Recast, approximate
-from tacit.ngram.distillation.model import DistillOptions, distilled_model, words_of
-from tacit.ngram.distillation.sampling import Sentences, network
-from tacit.ngram.distillation.topology import from_corpus
 from tacit.personal import models
 from tacit.personal.mixing import ALONE
 from tacit.text import supplement

@@ -5,7 +5,7 @@ counting provides, so nobody's text is needed. A word is encoded by its most pro
 
 The last piece of a word ends with the marker `▁`; no other piece contains it. So no word's pieces are a prefix of
 another's, and a word is complete as soon as its last piece is read. This makes the lexicon transducer sequential
-(`tacit.ngram.distillation.lexicon`). With the usual leading marker, half the words are a prefix of another.
+(`tacit.distillation.lexicon`). With the usual leading marker, half the words are a prefix of another.
 
 Ids 0, 1, 2 are `<s>`, `</s>`, `<unk>`, as in every vocabulary here. `<unk>` is a whole word with a character outside
 the inventory. The file is sentencepiece's `.model` format; equal counts give equal bytes.

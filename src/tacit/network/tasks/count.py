@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
+from tacit.counts.unigrams import Round, counting
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.word_counts import word_counts
 from tacit.network.office import Office
@@ -23,7 +24,6 @@ from tacit.network.person import Person, read_words, understood
 from tacit.network.sums import LARGEST, ExactSum
 from tacit.network.tasks.kind import Arrays, Kind
 from tacit.network.work import Expected, Facts, Parcel, Refusal, check_arrays, without_words
-from tacit.ngram.counts.unigrams import Round, counting
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, SPECIALS
 
