@@ -8,7 +8,8 @@ import os
 import numpy as np
 from scipy import stats
 
-from tacit.privacy.noise import NoiseThread, digest, drawn, normals, seeded
+from tacit.privacy import noise
+from tacit.privacy.noise import NoiseThread, drawn, normals, seeded
 
 
 def test_a_million_draws_are_normal():
@@ -44,4 +45,30 @@ def test_noise_is_fresh_and_seeded_noise_is_not():
     asked = []
     found = NoiseThread().begin(3, lambda n: asked.append(n) or bytes(range(n))).result()
     assert asked == [32]
-    assert found.digest == digest(bytes(range(32)))
+    assert found.digest == drawn(3, lambda n: bytes(range(n))).digest
+
+
+def test_pieces_on_threads_are_the_numbers_of_all_bytes_in_order(monkeypatch):
+    monkeypatch.setattr(noise, "_PIECE", 7)
+    data, digests = os.urandom(16 * 50), set()
+    for at in (None, 3, 16 * 50 - 1):
+        changed = bytearray(data)
+        if at is not None:
+            changed[at] ^= 1
+        left = memoryview(bytes(changed))
+
+        def source(size):
+            nonlocal left
+            piece, left = bytes(left[:size]), left[size:]
+            return piece
+
+        found = NoiseThread().begin(99, source).result()
+        np.testing.assert_array_equal(found.values, normals(bytes(changed))[:99])
+        digests.add(found.digest)
+    assert len(digests) == 3
+
+
+def test_threads_draw_fresh_bytes_for_every_piece(monkeypatch):
+    monkeypatch.setattr(noise, "_PIECE", 50)
+    values = NoiseThread().begin(100_001).result().values
+    assert len(np.unique(values)) > 99_000 and abs(values.std() - 1) < 0.02
