@@ -257,7 +257,7 @@ def test_the_fewest_people(tmp_path: Path, people: int) -> None:
 def test_a_million_typists_are_ready_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out, "_LAZY_HELD_OUT", 20)
     monkeypatch.setattr(module, "_LAZY_VOCABULARY", 60)
-    million = TypistsConfig(users=1_000_000, messages=4)
+    million = TypistsConfig(users=1_000_000, messages=8)
     visited: list[int] = []
     made = Typists.messages
     monkeypatch.setattr(Typists, "messages", lambda self, k: visited.append(k) or made(self, k))
@@ -282,6 +282,8 @@ def test_lazy_text_is_the_eager_text(tmp_path: Path, monkeypatch: pytest.MonkeyP
     config, everyone = TextConfig(vocabulary=80), TypistsConfig(users=30, messages=6)
     eager = prepare(config, PartitionConfig(), everyone, 0)
     monkeypatch.setattr(held_out, "LAZY_ABOVE", 29)
+    assert isinstance(prepare(config, PartitionConfig(), everyone, 0).clients, Packed)  # few messages
+    monkeypatch.setattr(held_out, "LAZY_MESSAGES", 29)
     lazy = prepare(config, PartitionConfig(), everyone, 0)
     assert not isinstance(lazy.clients, Packed) and lazy.vocabulary == eager.vocabulary
     everybody = np.arange(len(eager.clients))

@@ -15,7 +15,8 @@ from tacit.base.randomness import stream, uniform
 from tacit.text.population import Population
 from tacit.text.typists import Typists
 
-LAZY_ABOVE = 20_000  # people; the text of a larger population of typists is generated on demand
+# people and messages; a population of typists with more of both is generated on demand
+LAZY_ABOVE, LAZY_MESSAGES = 20_000, 8_000_000
 LONGEST_SCORED = 1000  # words; in evaluation a longer message is split
 _LAZY_HELD_OUT = 200  # people of such a population for validation, and as many for the test
 _PEOPLE, _SENTENCES = stream("held-out people"), stream("held-out sentences")
@@ -31,7 +32,8 @@ class Kept(NamedTuple):
 
 def is_lazy(population: Population) -> bool:
     """Returns whether a population is too large to generate all its text at once."""
-    return isinstance(population, Typists) and len(population) > LAZY_ABOVE
+    large = isinstance(population, Typists) and len(population) > LAZY_ABOVE
+    return large and int(population.sizes().sum()) > LAZY_MESSAGES
 
 
 def people(population: Population, share: float, seed: int, where: str) -> Kept:

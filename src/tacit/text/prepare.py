@@ -36,7 +36,7 @@ from tacit.text.encode import (
     splitter,
 )
 from tacit.text.flat import cells, ends
-from tacit.text.held_out import LAZY_ABOVE, LONGEST_SCORED
+from tacit.text.held_out import LAZY_ABOVE, LAZY_MESSAGES, LONGEST_SCORED
 from tacit.text.lazy import LazyText
 from tacit.text.packed import ClientText, Packed, join
 from tacit.text.partition import PartitionConfig as PartitionConfig
@@ -47,6 +47,7 @@ from tacit.text.vocabulary import EOS, Vocabulary
 
 CLIENTS = "clients"  # as `text.corpus`: the text is on the clients of a network
 _DEAL = stream("deal examples")
+LESS_TEXT = f"use at most {LAZY_ABOVE:,} people, or {LAZY_MESSAGES:,} messages in all"
 _LAZY_VOCABULARY = 3000  # people whose words are counted in a population that is generated on demand
 
 
@@ -243,7 +244,7 @@ def _prepare_people(
     clients: ClientText
     if lazy:
         if isinstance(words, Spelling):
-            raise TacitError(f"text.pieces needs all text in memory; use at most {LAZY_ABOVE} people")
+            raise TacitError(f"text.pieces needs all text in memory; {LESS_TEXT}")
         many = population, train, sizes[train], kept[train]
         clients, seen = LazyText(*many, words, lower, config.max_words), None
     else:
@@ -294,7 +295,7 @@ def _scored(config: TextConfig) -> int:
 def _refuse_lazy(config: TextConfig, split: PartitionConfig) -> None:
     if split.kind not in ("auto", "user"):
         raise TacitError(
-            f"partition.kind = '{split.kind}' needs all text in memory; use at most {LAZY_ABOVE} people"
+            f"partition.kind = '{split.kind}' needs all text in memory; {LESS_TEXT}"
         )
     if not config.max_words:
         raise TacitError("text.max_words = 0 needs all text in memory; set a limit for so many people")
