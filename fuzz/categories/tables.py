@@ -14,8 +14,7 @@ from fuzz.material import Material
 from fuzz.trial import Ending, refusable
 from tacit.counts import whitelist
 from tacit.experiments import entry, results_page
-from tacit.keyboard import blocked
-from tacit.text import pieces, vocabulary
+from tacit.text import blocked, pieces, vocabulary
 
 _VALUES = (
     "[]",

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from key_models import TALK, model_of, talk, taps_of
 
 from tacit.base.errors import TacitError
-from tacit.keyboard import blocked, suggestions
+from tacit.keyboard import suggestions
 from tacit.keyboard.layout import spell
 from tacit.keyboard.lexicon import polyline
 from tacit.ngram.compact import writer
+from tacit.text import blocked
 
 WORDS = sorted(set(TALK.split()))
 

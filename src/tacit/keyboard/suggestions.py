@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.base.arrays import Floats
-from tacit.keyboard import blocked, decode, glide, lexicon
+from tacit.keyboard import decode, glide, lexicon
 from tacit.keyboard.capitals import starts_sentence, written
 from tacit.keyboard.layout import QWERTY, Layout, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
@@ -32,6 +32,7 @@ from tacit.keyboard.taps import points
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import Context, Suggestion, WordSource, ask_for, tokens_of
 from tacit.ngram.casing import capitalise
+from tacit.text import blocked
 from tacit.text.vocabulary import SPECIALS, UNK
 
 

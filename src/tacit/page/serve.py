@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.base.progress import Progress, no_progress
-from tacit.keyboard import blocked
 from tacit.page.models import check_path, page_models
 from tacit.page.server import address, loopback, resolve, server, site
+from tacit.text import blocked
 
 
 def serve(
