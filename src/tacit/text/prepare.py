@@ -294,9 +294,7 @@ def _scored(config: TextConfig) -> int:
 
 def _refuse_lazy(config: TextConfig, split: PartitionConfig) -> None:
     if split.kind not in ("auto", "user"):
-        raise TacitError(
-            f"partition.kind = '{split.kind}' needs all text in memory; {LESS_TEXT}"
-        )
+        raise TacitError(f"partition.kind = '{split.kind}' needs all text in memory; {LESS_TEXT}")
     if not config.max_words:
         raise TacitError("text.max_words = 0 needs all text in memory; set a limit for so many people")
 
