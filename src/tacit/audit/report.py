@@ -96,7 +96,7 @@ def page(summary: Mapping[str, Any]) -> str:
         "half of the guesses are right. ε says by which factor the odds may change. The lower bound cannot exceed the "
         "claimed value if the claim is true.</p>",
         "<h2>Which words can be read from an update?</h2>",
-        f"<figure>{plots.bars({r['seen']: r['recovered'] for r in summary['recovery']}, 'words read')}</figure>",
+        plots.figure(plots.bars({r["seen"]: r["recovered"] for r in summary["recovery"]}, "words read")),
         f"<p>Mean over {people} people. The attacker sorts words by how far their weight rose. Reading more than "
         "somebody who guesses common words (the first bar) means that an update gives words away. A server that sees "
         "single updates can do this; a server that sees only sums cannot tell whose words they are.</p>",
@@ -105,7 +105,7 @@ def page(summary: Mapping[str, Any]) -> str:
         body += [
             "<h2>Does the model remember what few people typed?</h2>",
             table(planted_rows(summary)),
-            *(f"<figure>{svg}</figure>" for svg in _exposures(summary)),
+            *(plots.figure(svg) for svg in _exposures(summary)),
             "<p>Phrases of five random words were typed by so many people, so many times each, and the run was trained "
             "again with them. Exposure near 0 to 2 bits is chance; 13.3 bits means that the model prefers the phrase "
             "to 10,000 others like it. Extracted: the keyboard suggests the rest of the phrase after two words.</p>",

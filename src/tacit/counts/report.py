@@ -121,7 +121,7 @@ def page(counted: Counted) -> str:
     if s["epsilon"] is None:  # with noise, the sums of single rounds are not shown
         convergence = [
             "<h2>Convergence (Figure 3)</h2>",
-            *(f"<figure>{svg}</figure>" for svg in figures(counted)),
+            *(plots.figure(svg) for svg in figures(counted)),
             "<p>Left: distance between the counts of two halves of the rounds. Nested halves agree too well, "
             "and Z falls below 0. Counts of people are not Poisson: this is a diagnostic, not a test.</p>",
         ]

@@ -18,6 +18,7 @@ from tacit.base.terminal import progress_bar, spinner
 from tacit.base.transaction import check, transaction
 from tacit.distillation.distill import KIND, distill
 from tacit.distillation.model import DistillOptions
+from tacit.keyboard.measures.report import KeyboardOptions, measure
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import suggest
 from tacit.ngram import kneser_ney
@@ -50,6 +51,9 @@ CONTEXTS = (
 )
 # a low, a middle and a high rate: Table 1 of paper 3 in small, its shape for a model of this size
 PERSONAL = PersonalOptions(batches=(5, 20), rates=(0.1, 1.0, 4.0), users=40, keep=3)
+KEYS = KeyboardOptions(
+    people=20, messages=20, noisy=0
+)  # whose keys are counted for the report's first sentence
 
 
 def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
@@ -75,6 +79,8 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             distill(out, small_model, distilled(ready), progress=progress)
         small = read_object(file)  # as the next demonstration finds it
     tuned = personalisation(out, personal)
+    with progress_bar() as progress:
+        keys = measure(out, options=KEYS, progress=progress)
     with spinner("counting n-grams, writing the report"):
         ngram, figures = fit_ngram(ready, order=5)
         write_atomic(out / "ngram.json", to_json(figures) + "\n")
@@ -94,6 +100,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
             data=_numbers(config),
             facts=[*report.run_facts(federated_summary, report.seconds_of(out)), *ngram_facts(small)],
             sections=personal_report.section(tuned, "personal/report.html") if tuned else (),
+            opening=report.opening_of(runs.Run(out), keys["keystroke_savings"]),
         )
         path = report.write(out / "report.html", page)
     for row in report.comparison(entries):

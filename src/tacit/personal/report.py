@@ -198,7 +198,7 @@ def section(summary: Mapping[str, Any], link: str) -> list[str]:
         table([row[:-1] for row in grid(summary)]),
         "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % in "
         "batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of people).</p>",
-        *(f"<figure>{svg}</figure>" for svg in histograms(summary)),
+        *(plots.figure(svg) for svg in histograms(summary)),
         table(gate(summary)),
         "<p>For the gate a model is tuned on the first 64 % and tested on the next 16 %; it is kept only if it is "
         "better there. That is less text than above, so “without” differs from the change above. All figures are of "
@@ -229,9 +229,9 @@ def page(summary: Mapping[str, Any]) -> str:
             "50 groups of people). <b>Published</b>: paper 3, over 300,000 users of Gboard in American English, from "
             "0.166. The model and the people differ: compare shapes, not sizes.</p>",
             "<h2>Distribution of the change over people (Figure 2)</h2>",
-            *(f"<figure>{svg}</figure>" for svg in histograms(s)),
+            *(plots.figure(svg) for svg in histograms(s)),
             "<h2>Who gains (Figure 3)</h2>",
-            *(f"<figure>{svg}</figure>" for svg in slices(s)),
+            *(plots.figure(svg) for svg in slices(s)),
             "<h2>Strategies</h2>",
             table(strategies(s)),
             f"<p>Chosen ({chose}): {html_text(' / '.join(dict.fromkeys(best['chosen_by_halves'])))}. On those who "

@@ -58,6 +58,34 @@ def _svg(figure: Any) -> str:
     return re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), count=1, flags=re.DOTALL)
 
 
+def themed(svg: str) -> str:
+    """Makes the SVG of a plot follow the colours of the page around it, in light and dark.
+
+    Ink becomes the page's own colour, paper becomes transparent, and each line's colour a variable that
+    `tacit.runs.report` sets.
+
+    >>> themed('<svg><g style="fill: #ffffff; stroke: #000000"/><g style="stroke: #0b6e99"/></svg>')
+    '<svg fill="currentColor"><g style="fill: none; stroke: currentColor"/><g style="stroke: var(--c0)"/></svg>'
+    """
+    svg = svg.replace("#ffffff", "none").replace("#000000", "currentColor")
+    for i, colour in enumerate(COLOURS):
+        svg = svg.replace(colour, f"var(--c{i})")
+    return svg.replace("<svg", '<svg fill="currentColor"', 1)
+
+
+def colour_variables() -> str:
+    """Returns the CSS variables of `themed`: each line's colour, mixed with white where the page is dark."""
+    return " ".join(
+        f"--c{i}: light-dark({colour}, color-mix(in srgb, {colour} 55%, white));"
+        for i, colour in enumerate(COLOURS)
+    )
+
+
+def figure(svg: str) -> str:
+    """Returns a plot as a figure of a page, in the page's colours."""
+    return f"<figure>{themed(svg)}</figure>"
+
+
 def curves(
     lines: Mapping[str, Curve],
     ylabel: str,

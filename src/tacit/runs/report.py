@@ -16,7 +16,7 @@ from tacit.base.errors import TacitError
 from tacit.base.files import read_lines, write_atomic
 from tacit.base.printable import html_text
 from tacit.base.reading import is_figure
-from tacit.runs import plots, spending
+from tacit.runs import opening, plots, spending
 from tacit.runs.config import Config
 from tacit.runs.summary_file import MEASURES
 
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     from tacit.runs.run import Run
 
 MARK = '<meta name="generator" content="Tacit">'  # by which `compare` knows a page that it may replace
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+_STYLE = f"""
+:root {{ color-scheme: light dark; --line: #8884; --soft: #8881; {plots.colour_variables()} }}
+{opening.STYLE}"""
+_STYLE += """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { margin-top: 2.2rem; font-size: 1.2rem }
 p.lead { color: color-mix(in srgb, currentColor 70%, transparent); margin-top: 0 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .8rem; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; } thead th { border-bottom: 2px solid var(--line) }
-figure { display: inline-block; margin: .5rem 1rem .5rem 0; background: #fff; border-radius: 8px; padding: .5rem; }
+figure { display: inline-block; margin: .5rem 1rem .5rem 0; max-width: 100% }
 figure svg { max-width: 100%; height: auto } .scroll { overflow-x: auto }
 .chip { display: inline-block; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .6rem; margin: .1rem; }
 .chip small { opacity: .6 } pre { background: var(--soft); padding: 1rem; overflow-x: auto; border-radius: 8px }
@@ -61,6 +63,7 @@ class Page:
     data: Sequence[tuple[str, str]] = ()
     facts: Sequence[tuple[str, str]] = ()
     sections: Sequence[str] = ()  # more HTML
+    opening: str = ""  # HTML, too
 
 
 def entry_of(run: Run, name: str | None = None) -> Entry:
@@ -147,8 +150,9 @@ def render(page: Page) -> str:
     people = any(e.test.get("people", 1) > 1 for e in page.entries)  # a fixed test split counts as one person
     out = [
         f"<h1>{html_text(page.title)}</h1><p class=lead>{html_text(page.lead)}</p>",
+        page.opening,
         "<h2>Training</h2>",
-        *(f"<figure>{svg}</figure>" for svg in figures(page.entries)),
+        *(plots.figure(svg) for svg in figures(page.entries)),
         "<h2>Held-out people</h2>" if people else "<h2>Test text</h2>",
         table(comparison(page.entries)),
         "<p>Perplexity counts every word and sentence end. Recall is the share of typed words that were the first "
@@ -247,13 +251,31 @@ def run_facts(summary: Mapping[str, Any], seconds: float) -> list[tuple[str, str
     return rows
 
 
+def opening_of(run: Run, keys_saved: float | None = None) -> str:
+    """Returns the opening of a run's report; `keys_saved` is the share of keys saved, if it was measured."""
+    summary = run.summary
+    sent = summary["bytes_per_client_and_round"] if run.config.training.mode == "federated" else None
+    private = is_figure(summary.get("epsilon"))
+    return opening.opening(
+        summary["test"], sent, privacy_fact(summary), private, run.path.absolute().name, keys_saved
+    )
+
+
 def write_report(run: Run) -> Path:
     """Writes the report.html of a finished run and returns its path."""
     config, entry = run.config, entry_of(run)
     lead = f"{config.name}, {config.training.mode}, {config.training.rounds} rounds on {config.text.corpus}"
     facts = run_facts(run.summary, seconds_of(run.path))
     private = spending.section(run.path)
-    page = Page(f"Tacit: {config.name}", lead, [entry], config, facts=facts, sections=private)
+    page = Page(
+        f"Tacit: {config.name}",
+        lead,
+        [entry],
+        config,
+        facts=facts,
+        sections=private,
+        opening=opening_of(run),
+    )
     return write(run.path / "report.html", page)
 
 

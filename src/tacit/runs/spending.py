@@ -136,7 +136,7 @@ def section(path: Path, progress: Progress = no_progress) -> list[str]:
     both = ", ".join(f"{x:.3f} by {name}" for x, name in ((rdp, "RDP"), (pld, "PLD")) if x is not None)
     return [
         "<h2>Privacy</h2>",
-        f"<figure>{svg}</figure>",
+        plots.figure(svg),
         f"<p>ε = {figures['epsilon']:.3f} at δ = {figures['delta']:g} ({both}). Assumed: "
         f"{html_text(figures['assumption'])}.</p>",
     ]
