@@ -1,0 +1,50 @@
+"""The kind `private`: the ledger's ε, the same training without noise beside it, and words from nobody's clients."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tacit.experiments.entry import find
+from tacit.experiments.kinds import private
+from tacit.experiments.runner import Place
+
+pytest.importorskip("dp_accounting")
+
+
+def test_a_private_row_has_its_epsilon_and_is_compared_with_the_same_training_without_noise(
+    tmp_path: Path,
+) -> None:
+    from tacit.privacy.accounting import spent
+    from tacit.privacy.ledger import Release
+
+    row = find("private").quickly().rows[0]
+    folder = tmp_path / "row"
+    folder.mkdir()
+    values = private.measure(row.settings, 0, Place(None, folder)).values
+
+    summary = json.loads((folder / "run" / "summary.json").read_text("utf-8"))
+    clients, rounds = summary["clients"], row.settings["training.rounds"]
+    rate, z = row.settings["sampling.clients"] / clients, row.settings["privacy.noise"]
+    releases = [Release("round", "gaussian", t, z, "poisson", rate, clip=1.0) for t in range(1, rounds + 1)]
+    assert values["epsilon"] == pytest.approx(spent(releases, 1e-6).epsilon_pld, rel=1e-6)
+
+    (reference,) = tmp_path.glob("reference.*.json")
+    (plain,) = folder.glob("reference.*/run/config.toml")
+    assert 'mechanism = "none"' in plain.read_text("utf-8")
+    assert values["share"] == values["top1"] / json.loads(reference.read_text("utf-8"))["top1"]
+
+    again = private.measure(
+        {k: v for k, v in row.settings.items() if not k.startswith("privacy.")},
+        0,
+        Place(None, tmp_path / "plain"),
+    ).values
+    assert again["share"] == 1 and "epsilon" not in again
+
+
+def test_the_words_come_from_other_people(tmp_path: Path) -> None:
+    words = private.words_file(tmp_path).read_text("utf-8").split("\n")
+    assert len(words) > 2000 and len(set(words)) == len(words)
+    assert find("private").rows[0].settings.get("typists.seed", 0) != private._PUBLIC_SEED
