@@ -79,7 +79,9 @@ def train(
     from tacit.runs.config import from_anywhere, resolve
 
     start_jax()
-    keys = assignments({"text.corpus": corpus, "text.locale": locale, "training.rounds": rounds, "seed": seed}, set_)
+    keys = assignments(
+        {"text.corpus": corpus, "text.locale": locale, "training.rounds": rounds, "seed": seed}, set_
+    )
     config = from_anywhere(resolve(preset, keys))
     out = out or Path("runs") / Path(preset).stem
     hosts.join(coordinator, processes, process, wait)

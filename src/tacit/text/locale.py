@@ -7,9 +7,8 @@
     [long_press]  KEY = "letters": what a key offers when it is held, the likeliest first
     [casing]      lower, upper: exceptions to Unicode's default rules; key: capitals that only a key types;
                   always: words that an uncased model writes with a capital
-    [words]       elided: short words that an apostrophe joins to the next one, each a token of its own; whole: words
-                  with such a beginning that stay one token; segmenter: the model that finds words in a script
-                  without spaces
+    [words]       elided: short words that an apostrophe joins to the next one, each a token of its own; segmenter: the
+                  model that finds words in a script without spaces
     [sentence]    opening: marks that may stand before the first word of a sentence
     [emoji]       word = "emoji": what the keyboard offers once the word is typed
 
@@ -41,7 +40,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "": ("name", "script", "letters", "layout", "long_press", "casing", "words", "sentence", "emoji"),
     "layout": ("rows", "comma", "stop"),
     "casing": ("lower", "upper", "key", "always"),
-    "words": ("elided", "whole", "segmenter"),
+    "words": ("elided", "segmenter"),
     "sentence": ("opening",),
 }
 
@@ -63,7 +62,6 @@ class Locale:
     key_of: Mapping[str, str] = field(default_factory=dict)
     always: tuple[str, ...] = ()
     elided: tuple[str, ...] = ()
-    whole: tuple[str, ...] = ()
     segmenter: str = ""
     opening: str = ""
     emoji: Mapping[str, str] = field(default_factory=dict)
@@ -136,9 +134,7 @@ def find(code: str) -> Locale:
     language = code.replace("_", "-").partition("-")[0].lower()
     known = code if code in codes() else language
     if known not in codes():
-        raise TacitError(
-            f"no locale '{shown(code)[1:-1]}'{nearest(code, codes())}; Tacit has {', '.join(codes())}"
-        )
+        raise TacitError(f"no locale '{shown(code)[1:-1]}'{nearest(code, codes())}")
     file = resources.files("tacit.text") / "locales" / f"{known}.toml"
     return parse(file.read_text("utf-8"), f"{known}.toml", known)
 
@@ -196,7 +192,6 @@ class _File:
             key_of=self._pairs("casing.key", 1),
             always=self._strings("casing.always", ()),
             elided=self._strings("words.elided", ()),
-            whole=self._strings("words.whole", ()),
             segmenter=self._string("words.segmenter", ""),
             opening=self._string("sentence.opening", ""),
             emoji=self._pairs("emoji", None),

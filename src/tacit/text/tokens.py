@@ -70,7 +70,7 @@ def tokenize(text: str, locale: Locale = ENGLISH) -> list[str]:
     plain = text.replace("’", APOSTROPHE)
     if locale.segmenter:
         return list(_segmented(_TOKEN.findall(plain), locale))
-    return (_eliding(locale.elided, locale.whole) if locale.elided else _TOKEN).findall(plain)
+    return (_eliding(locale.elided) if locale.elided else _TOKEN).findall(plain)
 
 
 def is_elided(token: str, locale: Locale) -> bool:
@@ -84,12 +84,11 @@ def is_elided(token: str, locale: Locale) -> bool:
 
 
 @cache
-def _eliding(elided: tuple[str, ...], whole: tuple[str, ...]) -> re.Pattern[str]:
+def _eliding(elided: tuple[str, ...]) -> re.Pattern[str]:
     """Returns the expression for tokens of a language that elides; longer elided words come first."""
-    words = "|".join(map(_any_case, whole)) or "(?!)"
     short = "|".join(map(_any_case, sorted(elided, key=len, reverse=True)))
-    both = rf"(?<!{_W})(?:(?:{words})(?!{_W}|{_JOIN}{_W})|(?:{short})'(?={_W}|\s|\Z))"
-    return re.compile("|".join((*_BEFORE_WORDS, both, _WORD, _RUNS, r"\S")))
+    joined = rf"(?<!{_W})(?:{short})'(?={_W}|\s|\Z)"
+    return re.compile("|".join((*_BEFORE_WORDS, joined, _WORD, _RUNS, r"\S")))
 
 
 def _any_case(word: str) -> str:
