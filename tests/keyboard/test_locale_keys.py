@@ -88,7 +88,8 @@ def test_ten_sentences_by_taps_and_by_glides(code):
 
 
 def test_a_letter_of_a_long_press_is_meant():
-    words = over(dense([*SPECIALS, "a", "à"], lambda context: np.log(np.array([1e-9, 0.1, 0.1, 0.7, 0.1])), locale="fr"))
+    log_p = np.log([1e-9, 0.1, 0.1, 0.7, 0.1])
+    words = over(dense([*SPECIALS, "a", "à"], lambda context: log_p, locale="fr"))
     at = [centre("a", words.layout)]
     assert words.correct(["il"], at).best == "a"
     assert words.correct(["il"], at, typed="à").best == "à"

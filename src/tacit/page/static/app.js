@@ -83,7 +83,7 @@ function letter(character, at) {
   if (!apply(put(before(), raised, last))) return;
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
-  last = null;
+  last = fell || hasSpaces() ? null : { kind: "picked" }; // a character without a key comes from an input method
 }
 
 /** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
@@ -267,6 +267,7 @@ function moved() {
 function foreign(more, deleted) {
   if (more <= 0) keys++; // a deletion; text that no key typed counts neither as keys nor as characters
   forget();
+  if (!deleted && !hasSpaces()) last = { kind: "picked" }; // an input method writes whole words
   field.foreign(more);
   lessons.drop();
   lessons.changed(before());
