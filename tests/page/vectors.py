@@ -65,11 +65,11 @@ def completed(suggester: suggestions.Suggester, words: Vocabulary, text: Packed,
 
 
 def typeable(words: Vocabulary, text: Packed) -> list[tuple[list[str], str]]:
-    """Words of the text that keys can type, each with what comes before it."""
+    """Words of the text that keys can type letter by letter, each with what comes before it."""
     found = []
     for first, last in zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
         line = [words.words[i] for i in text.tokens[first + 1 : last].tolist() if i != EOS]
-        found += [(line[:i], w) for i, w in enumerate(line) if layout.spell(w)]
+        found += [(line[:i], w) for i, w in enumerate(line) if layout.spell(w) and "-" not in w]
     return found
 
 

@@ -31,6 +31,13 @@ def serve(
     block: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Words that are never suggested, one per line.")
     ] = None,
+    locale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE|FILE.toml",
+            help="Language of the keys (default: that of the models); see docs/locales.md.",
+        ),
+    ] = None,
     data: DataOption = None,
     trust: TrustOption = False,
 ) -> None:
@@ -41,6 +48,8 @@ def serve(
     Examples:
 
       tacit serve runs/demo
+
+      tacit serve runs/demo --locale pt
 
       tacit serve runs/demo/ngram/model.tacit --port 0 --no-open --block words.txt
     """
@@ -60,4 +69,4 @@ def serve(
     if trust and run.is_dir():
         trust_run(run)
     with progress_bar() as progress:
-        serve_page(run, host, port, block, data, progress, opened)
+        serve_page(run, host, port, block, data, progress, opened, locale)

@@ -225,7 +225,10 @@ def distill(
         ),
     ] = None,
     sentences: Annotated[int, typer.Option(help="Sentences drawn from the network.", min=1)] = 20_000,
-    locale: Annotated[str, typer.Option(help="Language of words.combined.")] = "en",
+    locale: Annotated[
+        str | None,
+        typer.Option(help="Language of words.combined, perhaps with a region: pt_BR (default: the run's)."),
+    ] = None,
     date: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Date in words.combined (default: today).")
     ] = None,

@@ -35,6 +35,12 @@ DataOption = Annotated[
 CorpusOption = Annotated[
     str | None, typer.Option("--corpus", help="'typists' (built in), a name of `tacit data list`, or a path.")
 ]
+LocaleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--locale", metavar="CODE", help="Language of the text: en, de, tr … (see docs/locales.md)."
+    ),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Read the files that a run made elsewhere names outside itself.")
 ]

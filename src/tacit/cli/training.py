@@ -11,6 +11,7 @@ from tacit.cli.options import (
     CorpusOption,
     DataOption,
     JsonOption,
+    LocaleOption,
     SetOption,
     assignments,
     one_of,
@@ -36,6 +37,7 @@ def train(
         ),
     ],
     corpus: CorpusOption = None,
+    locale: LocaleOption = None,
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of training (typists have typists.seed).")] = None,
     out: Annotated[Path | None, path_option("--out", "Run directory (default: runs/PRESET).")] = None,
@@ -62,6 +64,8 @@ def train(
 
       tacit train fedatt --corpus ~/texts.jsonl.gz --set client.lr=0.5 --set sampling.clients=50
 
+      tacit train fedavg --corpus mensagens.jsonl --locale pt
+
       tacit train my.toml --resume
 
       tacit train gboard --coordinator 10.0.0.1:1234 --processes 2 --process 0
@@ -75,7 +79,9 @@ def train(
     from tacit.runs.config import from_anywhere, resolve
 
     start_jax()
-    keys = assignments({"text.corpus": corpus, "training.rounds": rounds, "seed": seed}, set_)
+    keys = assignments(
+        {"text.corpus": corpus, "text.locale": locale, "training.rounds": rounds, "seed": seed}, set_
+    )
     config = from_anywhere(resolve(preset, keys))
     out = out or Path("runs") / Path(preset).stem
     hosts.join(coordinator, processes, process, wait)

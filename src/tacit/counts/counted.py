@@ -293,11 +293,11 @@ def whitelisted(
         raise TacitError(
             f"no whitelist for {config.text.corpus}; give --whitelist FILE, or --supplement CORPUS to take its words"
         )
-    words = whitelist.read(user_path(given)) if given and size is None else None
+    words = whitelist.read(user_path(given), config.text.locale) if given and size is None else None
     if beside is None:
         assert words is not None
         return words, None
-    counts = whitelist.word_counts(read_population(beside.text, beside.typists, data))
+    counts = whitelist.word_counts(read_population(beside.text, beside.typists, data), config.text.locale)
     words = words or whitelist.commonest(counts, size or 0, beside.name)
     return words, np.array([0.0] * len(SPECIALS) + [float(counts[w]) for w in words.words[len(SPECIALS) :]])
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from tacit.base.errors import TacitError
 from tacit.text.corpus import SplitCorpus
+from tacit.text.encode import splitter
+from tacit.text.locale import DEFAULT
 from tacit.text.population import Population
-from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import SPECIALS, Vocabulary, listed
 
 
@@ -34,12 +35,12 @@ def of_words(words: Iterable[str], where: str = "the whitelist") -> Vocabulary:
     return Vocabulary(SPECIALS + kept)
 
 
-def read(path: Path) -> Vocabulary:
+def read(path: Path, locale: str = DEFAULT) -> Vocabulary:
     """Reads a whitelist from a file."""
-    return listed(path, 0, lower=True, what="whitelist")
+    return listed(path, 0, lower=True, what="whitelist", locale=locale)
 
 
-def word_counts(source: Population | SplitCorpus) -> Counter[str]:
+def word_counts(source: Population | SplitCorpus, locale: str = DEFAULT) -> Counter[str]:
     """Counts each word of a supplemental corpus, lower-cased and split as the clients' text is.
 
     >>> from tacit.text.corpus import from_messages
@@ -48,10 +49,10 @@ def word_counts(source: Population | SplitCorpus) -> Counter[str]:
     """
     counts: Counter[str] = Counter()
     for part in source if isinstance(source, SplitCorpus) else (source,):
-        split = str.split if getattr(part, "pretokenized", False) else tokenize
+        split = splitter(True, getattr(part, "pretokenized", False), locale)
         for k in range(len(part)):
             for message in part.messages(k):
-                counts.update(split(message.text.lower()))
+                counts.update(split(message.text))
     return counts
 
 

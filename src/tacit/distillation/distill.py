@@ -37,18 +37,20 @@ def distill(
     out: Path,
     options: DistillOptions,
     data: Path | None = None,
-    locale: str = "en",
+    locale: str | None = None,
     date: int = 0,
     skip: bool = False,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Distils a run, writes the files, measures the model; returns what summary.json holds.
 
-    Bad input is refused before anything is drawn. `date` (seconds since 1970) and `locale` go into words.combined;
+    Bad input is refused before anything is drawn. `date` (seconds since 1970) and `locale`, by default that of the run,
+    go into words.combined;
     `skip` leaves out words that it cannot hold.
     """
     run = runs.load(path)
-    name = run.config.name
+    name, language = run.config.name, run.config.text.locale
+    locale = locale or language
     with transaction(out, KIND) as folder:
         aosp.check_locale(out / "words.combined", locale)
         if not skip:
@@ -56,7 +58,7 @@ def distill(
         ready = run.prepare(data)  # a text that has changed is refused before minutes of work
         distilled = distilled_model(run, options, data, progress, ready.clients)
         text = held_out_text(run, distilled, ready, data)
-        sizes = write_model(folder, distilled, name, locale, date, skip)
+        sizes = write_model(folder, distilled, name, locale, date, skip, language)
         figures = measure(run, distilled, options, text, folder / "model.tacit")
         beside = {"supplement": distilled.beside, "supplement_corpus": distilled.corpus}
         about = {"format": KIND.format, "name": name, "base": runs.digest(path)}

@@ -27,10 +27,15 @@ from tacit.base.errors import TacitError
 from tacit.distillation.pruning import with_backoffs
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.validity import require
+from tacit.text.locale import ENGLISH, Locale
 from tacit.text.vocabulary import EOS, UNK, Vocabulary
 
 
-def spread_case(counts: Mapping[str, float], variants: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def spread_case(
+    counts: Mapping[str, float],
+    variants: Mapping[str, Mapping[str, float]],
+    locale: Locale = ENGLISH,
+) -> dict[str, float]:
     """Spreads uncased counts over case variants by p(variant | uncased word); a word without variants stays.
 
     >>> spread_case({"york": 10.0, "so": 3.0}, {"york": {"York": 0.75, "york": 0.25}})
@@ -42,7 +47,7 @@ def spread_case(counts: Mapping[str, float], variants: Mapping[str, Mapping[str,
         if any(not p >= 0 for p in shares.values()) or abs(sum(shares.values()) - 1) > 1e-6:
             raise TacitError(f"the case variants of {word!r} must have probabilities that add up to one")
         for variant, p in shares.items():
-            if variant.lower() != word:
+            if locale.lower(variant) != word:
                 raise TacitError(
                     f"{variant!r} is not a case variant of {word!r}; variants differ in capitals only"
                 )
@@ -57,6 +62,7 @@ def with_unigrams(
     weight: float = 1.0,
     variants: Mapping[str, Mapping[str, float]] | None = None,
     unknown: float | None = None,
+    locale: Locale = ENGLISH,
 ) -> tuple[Automaton, Vocabulary]:
     """Returns the model with counted unigrams, and its vocabulary: its own words, then others by falling count.
 
@@ -89,7 +95,8 @@ def with_unigrams(
         )
     if unknown is not None and not 0 < unknown < 1:
         raise TacitError(f"the probability of <unk> is {unknown:g}; it must lie between 0 and 1")
-    counts = {word: n for word, n in (spread_case(counts, variants) if variants else counts).items() if n > 0}
+    spread = spread_case(counts, variants, locale) if variants else counts
+    counts = {word: n for word, n in spread.items() if n > 0}
     if not counts:
         raise TacitError("no word has a count above 0; a unigram distribution needs at least one")
     new = sorted((word for word in counts if word not in words.index), key=lambda word: (-counts[word], word))

@@ -34,6 +34,7 @@ from tacit.ngram import casing
 from tacit.ngram.automaton import Automaton, Topology
 from tacit.ngram.validity import require
 from tacit.text import supplement
+from tacit.text.locale import find
 from tacit.text.packed import ClientText
 from tacit.text.pieces import Spelling, read_counts
 from tacit.text.supplement import Supplement
@@ -93,7 +94,8 @@ def distilled_model(
     word_run = _word_run(run, options)
     uncased = words_of(run)
     counts = unigram_counts(options)
-    caser = casing.fit(_cased(beside), uncased) if options.cased and beside else None
+    locale = find(run.config.text.locale)
+    caser = casing.fit(_cased(beside), uncased, locale=locale) if options.cased and beside else None
     words = caser.cased.words if caser else uncased
     options = _with_room(options, len(words) - 1, len(counts.keys() - set(uncased.words)))
     supplemental = _of_supplement(beside, words, caser, options) if beside else None
@@ -106,7 +108,7 @@ def distilled_model(
         model = _from_words(source, supplemental, options, recast, mix, progress)
     if options.unigrams:
         shares = capitals.shares(caser) if caser else None
-        model, words = with_unigrams(model, words, counts, variants=shares)
+        model, words = with_unigrams(model, words, counts, variants=shares, locale=locale)
     require(model, words)
     name, corpus = (beside.name, beside.text.corpus) if beside else (None, None)
     return Distilled(words, model, supplemental, name, corpus, caser)

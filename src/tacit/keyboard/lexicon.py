@@ -52,7 +52,7 @@ def build(words: Sequence[str], ids: Sequence[int], layout: Layout = QWERTY) -> 
     (("don't", 'to', 'too'), [6, 3, 5])
     """
     number = {letter: i for i, letter in enumerate(layout.letters)}
-    spelt = [(spell(word, layout.letters), i) for word, i in zip(words, ids, strict=True)]
+    spelt = [(spell(word, layout), i) for word, i in zip(words, ids, strict=True)]
     entries = sorted((keys, i) for keys, i in spelt if keys and len(keys) <= LONGEST)
     longest = max((len(keys) for keys, _ in entries), default=0)
     table = np.full((len(entries), longest), -1, np.int8)  # [words, letters]

@@ -26,13 +26,13 @@ from numpy.typing import ArrayLike
 from tacit.base.arrays import Floats
 from tacit.keyboard import decode, glide, lexicon
 from tacit.keyboard.capitals import starts_sentence, written
-from tacit.keyboard.layout import QWERTY, Layout, spell
+from tacit.keyboard.layout import QWERTY, Layout, of_locale, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
 from tacit.keyboard.taps import points
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import Context, Suggestion, WordSource, ask_for, tokens_of
-from tacit.ngram.casing import capitalise
 from tacit.text import blocked
+from tacit.text.locale import ENGLISH, Locale, find
 from tacit.text.vocabulary import SPECIALS, UNK
 
 
@@ -63,6 +63,7 @@ class Suggester:
     layout: Layout = QWERTY
     parameters: Parameters = DEFAULT
     capitals: bool = True  # capitalise words; if false, words are written as in the model's vocabulary
+    locale: Locale = ENGLISH
 
     @cached_property
     def lexicon(self) -> lexicon.Lexicon:
@@ -83,7 +84,7 @@ class Suggester:
     def complete(self, context: Context, prefix: str, k: int = 3) -> list[Suggestion]:
         """Returns the k likeliest words that begin with the typed letters, in any case."""
         ask_for(k)
-        tokens, source = tokens_of(context), self.source
+        tokens, source = tokens_of(context, self.locale), self.source
         prefix = prefix.replace("’", "'")
         state = source.state(tokens)
         likeliest: list[tuple[int, float]] = []  # id, log p
@@ -92,7 +93,7 @@ class Suggester:
             if first < last:
                 likeliest += source.best(state, 3 * k if source.cased else k, first, last)
         likeliest.sort(key=lambda at: (-at[1], at[0]))
-        start = self.capitals and starts_sentence(tokens)
+        start = self.capitals and starts_sentence(tokens, self.locale)
         merged: dict[str, float] = {}
         for i, log_p in likeliest:
             word = self._written(source.word(i), start, prefix)
@@ -103,7 +104,7 @@ class Suggester:
     def log_probs(self, context: Context, words: Iterable[str]) -> Floats:
         """Returns the natural log p of each word after a context; −inf for a word outside the vocabulary."""
         ids = [self._id(word) for word in words]
-        state = self.source.state(tokens_of(context))
+        state = self.source.state(tokens_of(context, self.locale))
         log_p = self.source.log_probs(state, np.array(ids, np.int64)) if ids else np.zeros(0)
         return np.where(np.array(ids) > UNK, log_p, -np.inf) if ids else log_p
 
@@ -113,19 +114,21 @@ class Suggester:
         `typed` is the word as the person saw it, with its capitals; by default the keys nearest to the taps.
         """
         ask_for(k)
-        tokens, at = tokens_of(context), points(taps)
+        tokens, at = tokens_of(context, self.locale), points(taps)
         shown = None if typed is None else typed.replace("’", "'")
-        spelling = None if shown is None else (spell(shown, self.layout.letters) or shown)
+        spelling = None if shown is None else (spell(shown, self.layout) or shown)
         decoded = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling)
-        start = self.capitals and starts_sentence(tokens)
+        start = self.capitals and starts_sentence(tokens, self.locale)
         literal = decoded.literal if shown is None else shown
         if shown is None and start:
-            literal = capitalise(literal)
+            literal = self.locale.capitalise(literal)
         every = self._candidates(decoded.ranked, start, shown)
-        if decoded.clear and self._is_hidden(literal):
+        if spelling is not None and spelling != self.locale.lower(shown or ""):
+            best = literal  # a letter of a long press is meant
+        elif decoded.clear and self._is_hidden(literal):
             best = literal  # a blocked word is never suggested, but the person typed it
         elif decoded.known and decoded.clear:
-            same = (c.word for c in every if spell(c.word, self.layout.letters) == decoded.literal)
+            same = (c.word for c in every if spell(c.word, self.layout) == decoded.literal)
             best = next(same, literal)
         elif every and (decoded.known or every[0].score > decoded.score):
             best = every[0].word
@@ -141,9 +144,9 @@ class Suggester:
         `shift` is whether the shift key was on; None capitalises the start of a sentence.
         """
         ask_for(k)
-        tokens, line = tokens_of(context), points(trail, "the trail's points")
+        tokens, line = tokens_of(context, self.locale), points(trail, "the trail's points")
         ranked = decode.glided(self.lexicon, self.paths, line, self._chances(tokens), self.parameters)
-        start = self.capitals and starts_sentence(tokens) if shift is None else shift
+        start = self.capitals and starts_sentence(tokens, self.locale) if shift is None else shift
         return self._candidates(ranked, start, None)[:k]
 
     def _candidates(self, ranked: decode.Ranked, start: bool, typed: str | None) -> list[Candidate]:
@@ -164,23 +167,25 @@ class Suggester:
         return lambda ids: self.source.log_probs(state, ids)
 
     def _written(self, word: str, start: bool, typed: str | None) -> str:
-        return written(word, self.source.cased, start, typed) if self.capitals else word
+        return written(word, self.source.cased, start, typed, self.locale) if self.capitals else word
 
     def _variants(self, prefix: str) -> list[str]:
         """Returns the prefix in every case in which the vocabulary may contain it."""
+        lower = self.locale.lower(prefix)
         if not self.source.cased:
-            return [prefix.lower()]
-        return list(dict.fromkeys([prefix, prefix.lower(), capitalise(prefix.lower()), prefix.upper()]))
+            return [lower]
+        capital, upper = self.locale.capitalise(lower), self.locale.upper(prefix)
+        return list(dict.fromkeys([prefix, lower, capital, upper]))
 
     def _is_hidden(self, word: str) -> bool:
         """Returns whether a word is in the vocabulary and never suggested."""
-        ids = (self.source.id(form) for form in (word, word.lower()))
+        ids = (self.source.id(form) for form in (word, self.locale.lower(word)))
         return any(i != UNK and self.source.hidden(i) for i in ids)
 
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")
         cased = self.source.id(plain)
-        return cased if cased != UNK else self.source.id(plain.lower())
+        return cased if cased != UNK else self.source.id(self.locale.lower(plain))
 
 
 def over(
@@ -188,8 +193,11 @@ def over(
     block: Path | Iterable[str] | None = None,
     parameters: Parameters = DEFAULT,
     capitals: bool = True,
+    locale: Locale | None = None,
 ) -> Suggester:
     """Returns a suggester over a `WordSource`, such as `tacit.ngram.model.automaton_source(words, model)`.
+
+    The keys and capitals are those of the model's locale, unless another is given.
 
     >>> from tacit.keyboard.layout import centre
     >>> from tacit.ngram import automaton, kneser_ney
@@ -207,7 +215,8 @@ def over(
     if words:
         ids = [i for i, word in enumerate(source.words) if i > UNK and blocked.fold(word) in words]
         source = source.without(np.array(ids, np.int64))
-    return Suggester(source, parameters=parameters, capitals=capitals)
+    language = locale or find(source.locale)
+    return Suggester(source, of_locale(language), parameters, capitals, language)
 
 
 def open(
@@ -216,9 +225,10 @@ def open(
     user: str | None = None,
     parameters: Parameters = DEFAULT,
     capitals: bool = True,
+    locale: Locale | None = None,
 ) -> Suggester:
     """Opens a run directory, a compact file, an ARPA file or an 8-bit network as a suggester.
 
     With `user`, opens that person's model, which `tacit personalize` wrote into the run directory.
     """
-    return over(open_model(path, user).source, block, parameters, capitals)
+    return over(open_model(path, user).source, block, parameters, capitals, locale)

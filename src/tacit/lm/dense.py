@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats, Ints
 from tacit.lm.protocol import ask_for
+from tacit.text.locale import DEFAULT, find
 from tacit.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 Forward = Callable[[list[str]], Floats]  # words of a message → log p [columns]
@@ -38,6 +39,7 @@ class DenseSource:
     columns: Ints  # [words] the column of each word in the result of `forward`
     forward: Forward
     shown: NDArray[np.bool_]  # [words]
+    locale: str = DEFAULT
 
     @cached_property
     def cased(self) -> bool:
@@ -61,7 +63,8 @@ class DenseSource:
         return prefix_range(self._bytes, prefix)
 
     def state(self, context: Sequence[str]) -> DenseState:
-        known = [word if word in self._index else word.lower() for word in context]
+        lower = find(self.locale).lower
+        known = [word if word in self._index else lower(word) for word in context]
         return DenseState(tuple(known), self.forward(known)[self.columns])
 
     def step(self, state: DenseState, i: int) -> DenseState:
@@ -83,7 +86,9 @@ class DenseSource:
         return dataclasses.replace(self, shown=shown)
 
 
-def dense(words: Sequence[str], forward: Forward, columns: Sequence[int] | None = None) -> DenseSource:
+def dense(
+    words: Sequence[str], forward: Forward, columns: Sequence[int] | None = None, locale: str = DEFAULT
+) -> DenseSource:
     """Makes a word source from any function that gives log-probabilities.
 
     `words[i]` has column i or `columns[i]`; the first three are the specials.
@@ -96,7 +101,7 @@ def dense(words: Sequence[str], forward: Forward, columns: Sequence[int] | None 
     by = sorted(range(len(SPECIALS), len(words)), key=lambda i: words[i].encode())
     order = [*range(len(SPECIALS)), *by]
     shown = np.arange(len(order)) > UNK
-    return DenseSource(tuple(words[i] for i in order), at[order].astype(np.int64), forward, shown)
+    return DenseSource(tuple(words[i] for i in order), at[order].astype(np.int64), forward, shown, locale)
 
 
 def likeliest(log_p: NDArray[np.floating], k: int) -> list[tuple[int, float]]:

@@ -68,6 +68,6 @@ def _evaluate_file(path: Path, corpus: str | None, data: Path | None, progress: 
             f"{path} is a file, which has no held-out text of its own; give --corpus, or --held-out RUN"
         )
     model = open_model(path)
-    config = TextConfig(corpus=corpus, case=model.case)
+    config = TextConfig(corpus=corpus, case=model.case, locale=model.source.locale)
     text = whole_corpus(config, TypistsConfig(), model.bulk.encoder, data, progress)
     return {"text": corpus, **summary(model.score(text), text)}

@@ -54,6 +54,7 @@ def export_network(
         source=f"{config.training.mode} training, {config.training.rounds} rounds",
         case=config.text.case,
         max_words=config.text.max_words,
+        locale=config.text.locale,
     )
     stored = reader.open(out)
     summary_figures: dict[str, Any] = {

@@ -67,9 +67,9 @@ def network_source(run: runs.Run, personal: Personal | None = None) -> DenseSour
         highest = scores.max()
         return scores - (highest + np.log(np.exp(scores - highest).sum()))
 
-    words = list(run.vocabulary.words)
+    words, locale = list(run.vocabulary.words), run.config.text.locale
     if run.spelling is None:
-        return dense(words, forward)
+        return dense(words, forward, locale=locale)
     whole = [i for i in np.flatnonzero(run.spelling.pieces.whole).tolist() if i > UNK]
     columns = [*range(len(SPECIALS)), *whole]
-    return dense([*SPECIALS, *(words[i].removesuffix(MARKER) for i in whole)], forward, columns)
+    return dense([*SPECIALS, *(words[i].removesuffix(MARKER) for i in whole)], forward, columns, locale)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tacit.base.arrays import Floats, Ints
 from tacit.base.errors import TacitError, shown
 from tacit.scoring.scores import Scores
+from tacit.text.locale import ENGLISH, Locale, find
 from tacit.text.packed import Packed
 from tacit.text.pieces import Spelling
 from tacit.text.tokens import tokenize
@@ -44,6 +45,11 @@ class WordSource(Protocol):
     @property
     def cased(self) -> bool:
         """Whether the model has capitals."""
+        ...
+
+    @property
+    def locale(self) -> str:
+        """The code of the language whose text the model reads (`tacit.text.locale`)."""
         ...
 
     @property
@@ -144,11 +150,11 @@ class Model:
             raise TacitError(
                 "this model is over word-pieces, and log_probs is for words; distil it (`tacit distill`)"
             )
-        source, values = self.source, []
+        source, values, locale = self.source, [], find(self.source.locale)
         state = source.state([])
-        for token in tokens_of(text):
+        for token in tokens_of(text, locale):
             i = source.id(token)
-            i = i if i != UNK else source.id(token.lower())
+            i = i if i != UNK else source.id(locale.lower(token))
             values.append(source.log_probs(state, np.array([i]))[0])
             state = source.step(state, i)
         return np.array(values, np.float64)
@@ -164,11 +170,12 @@ def suggest(source: WordSource, context: Context, k: int = 3, prefix: str = "") 
     if not isinstance(prefix, str):
         raise TacitError(f"the prefix is {shown(prefix)}; give a string")
     first, last = source.starting(prefix)
-    best = source.best(source.state(tokens_of(context)), k, first, last)
+    state = source.state(tokens_of(context, find(source.locale)))
+    best = source.best(state, k, first, last)
     return [Suggestion(source.word(i), exp(log_p)) for i, log_p in best]
 
 
-def tokens_of(context: Context) -> Sequence[str]:
+def tokens_of(context: Context, locale: Locale = ENGLISH) -> Sequence[str]:
     """Returns a context as tokens; of a long text only the end.
 
     >>> tokens_of("See you, ")
@@ -177,8 +184,8 @@ def tokens_of(context: Context) -> Sequence[str]:
     if not isinstance(context, str):
         return context
     if len(context) <= _LONGEST_TEXT:
-        return tokenize(context)
-    return [SPECIALS[UNK], *tokenize(context[-_LONGEST_TEXT:])[1:]]  # the message starts earlier
+        return tokenize(context, locale)
+    return [SPECIALS[UNK], *tokenize(context[-_LONGEST_TEXT:], locale)[1:]]  # the message starts earlier
 
 
 def ask_for(k: int) -> None:

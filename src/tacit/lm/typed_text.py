@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.text.catalogue import same_corpus
+from tacit.text.locale import DEFAULT
 from tacit.text.prepare import TextConfig
 from tacit.text.typists import TypistsConfig
 
@@ -27,6 +28,7 @@ def typed_text(
     corpus: str | None = None,
     held_out: Path | None = None,
     data: Path | None = None,
+    locale: str = DEFAULT,
 ) -> TypedText:
     """Returns the text for a model at `path`: all of `corpus`, or the held-out people of a run.
 
@@ -40,7 +42,7 @@ def typed_text(
             raise TacitError(
                 f"{path} is a file, which has no held-out text of its own; give --corpus, or --held-out RUN"
             )
-        return TypedText(TextConfig(corpus=corpus, case=case), TypistsConfig(), None)
+        return TypedText(TextConfig(corpus=corpus, case=case, locale=locale), TypistsConfig(), None)
     config = runs.read_config(run)
     text = dataclasses.replace(config.text, case=case)
     if corpus is None or same_corpus(corpus, text.corpus, data):

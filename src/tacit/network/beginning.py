@@ -60,8 +60,9 @@ def check(config: Config) -> None:
 
 def listed(config: Config) -> Vocabulary:
     """Reads the public word list of a configuration."""
+    text = config.text
     return vocabulary.listed(
-        catalogue.opened_path(config.text.words), config.text.vocabulary, config.text.case == "lower"
+        catalogue.opened_path(text.words), text.vocabulary, text.case == "lower", locale=text.locale
     )
 
 

@@ -45,6 +45,7 @@ def config_of(run: runs.Run) -> Config:
     """Returns what clients need to know of a run: its model, and how text is read. How it was trained is no matter."""
     given, text = run.config, run.config.text
     reading = TextConfig(
+        locale=text.locale,
         case=text.case,
         vocabulary=text.vocabulary,
         max_words=text.max_words,

@@ -69,12 +69,12 @@ class Person:
         self.numbered = lru_cache(maxsize=2)(self._numbered)
         self.memory: dict[str, Any] = {}  # what kinds of work keep from one task to the next
 
-    def _numbered(self, lower: bool) -> Numbered:
-        return everybody(self.device.messages, lower)
+    def _numbered(self, lower: bool, locale: str) -> Numbered:
+        return everybody(self.device.messages, lower, locale=locale)
 
     def text(self, config: Config, words: Vocabulary) -> Text:
         """Returns the text as a configuration reads it."""
-        return person_text(self.numbered(config.text.case == "lower"), config, words)
+        return person_text(self.numbered(config.text.case == "lower", config.text.locale), config, words)
 
 
 def understood(config_toml: str) -> Config:

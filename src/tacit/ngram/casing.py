@@ -32,6 +32,7 @@ from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, from_kneser_ney
 from tacit.text import vocabulary
 from tacit.text.flat import cells, ends
+from tacit.text.locale import ENGLISH, Locale
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 Sentences = Sequence[Sequence[str]]  # words with their capitals
@@ -47,6 +48,7 @@ class Cased:
     words: Vocabulary
     uncased: Vocabulary
     lower: Ints  # [cased words] u(y)
+    locale: Locale = ENGLISH  # whose capitals these are
 
     @cached_property
     def starts(self) -> Ints:
@@ -62,7 +64,9 @@ class Cased:
     def capital(self) -> Ints:
         """Returns the id of each word with a capital first letter, or its own id if there is none, [cased words]."""
         index = self.words.index
-        raised = np.array([index.get(capitalise(w), i) for i, w in enumerate(self.words.words)], np.int64)
+        raised = np.array(
+            [index.get(self.locale.capitalise(w), i) for i, w in enumerate(self.words.words)], np.int64
+        )
         return np.where(self.lower[raised] == self.lower, raised, np.arange(len(raised)))
 
     @cached_property
@@ -99,7 +103,13 @@ def capitalise(word: str) -> str:
     return word[:1].upper() + word[1:] if len(word[:1].upper()) == 1 else word
 
 
-def fit(sentences: Sentences, uncased: Vocabulary, order: int = 3, min_count: int = 2) -> Caser:
+def fit(
+    sentences: Sentences,
+    uncased: Vocabulary,
+    order: int = 3,
+    min_count: int = 2,
+    locale: Locale = ENGLISH,
+) -> Caser:
     """Learns capitals from properly cased sentences, for the words of an uncased vocabulary.
 
     A form seen fewer than `min_count` times is a variant only if it is the commonest form of its word.
@@ -114,25 +124,25 @@ def fit(sentences: Sentences, uncased: Vocabulary, order: int = 3, min_count: in
     if not any(len(s) for s in sentences):
         raise TacitError("the cased corpus has no words; give properly cased sentences")
     for word in uncased.words:
-        if word != word.lower():
+        if word != locale.lower(word):
             raise TacitError(
                 f"the vocabulary contains {word!r}, but must be lower case; train with text.case = 'lower'"
             )
     forms, at, offsets = _flat(sentences)  # `at` [tokens]: indices of forms; the specials keep their ids
-    lower = _lower(uncased, forms)
-    settled, style = _settle(forms, at, lower, len(uncased))
-    cased = _variants(forms, lower, at, settled, uncased, min_count)
+    lower = _lower(uncased, forms, locale)
+    settled, style = _settle(forms, at, lower, len(uncased), locale)
+    cased = _variants(forms, lower, at, settled, uncased, min_count, locale)
     fitted = kneser_ney.fit(encode_forms(cased, forms)[settled], offsets, len(cased.words), order)
     return Caser(cased, from_kneser_ney(fitted), style)
 
 
-def _settle(forms: list[str], at: Ints, lower: Ints, words: int) -> tuple[Ints, float]:
+def _settle(forms: list[str], at: Ints, lower: Ints, words: int, locale: Locale) -> tuple[Ints, float]:
     """Returns tokens in the form that they have inside a sentence, [tokens], and the share of capitalised starts."""
     start = sentence_starts(kinds(forms)[at])
     usual = _commonest(lower, np.bincount(at[~start], minlength=len(forms)), words)  # −1: not seen inside
     usual[: UNK + 1] = -1
     number = {form: i for i, form in enumerate(forms)}
-    raised = np.array([number.get(capitalise(form), -1) for form in forms], np.int64)
+    raised = np.array([number.get(locale.capitalise(form), -1) for form in forms], np.int64)
     wanted = np.where(start, usual[lower[at]], -1)  # [tokens] the commonest form of a start elsewhere
     telling = (wanted >= 0) & (raised[wanted] != wanted)  # starts where a capital would be visible
     given = telling & (raised[wanted] == at)
@@ -142,7 +152,13 @@ def _settle(forms: list[str], at: Ints, lower: Ints, words: int) -> tuple[Ints, 
 
 
 def _variants(
-    forms: list[str], lower: Ints, at: Ints, settled: Ints, uncased: Vocabulary, min_count: int
+    forms: list[str],
+    lower: Ints,
+    at: Ints,
+    settled: Ints,
+    uncased: Vocabulary,
+    min_count: int,
+    locale: Locale,
 ) -> Cased:
     """Returns the cased vocabulary: common forms, the commonest form of every word, and words the corpus lacks."""
     inside = np.bincount(settled, minlength=len(forms))
@@ -153,14 +169,14 @@ def _variants(
     unseen = np.setdiff1d(np.arange(UNK + 1, len(uncased)), lower[kept])
     table = {uncased.words[i]: 0 for i in unseen} | {forms[i]: int(counts[i]) for i in kept}
     words = vocabulary.build(table, 0)
-    return Cased(words, uncased, _lower(uncased, words.words))
+    return Cased(words, uncased, _lower(uncased, words.words, locale), locale)
 
 
 def encode_forms(cased: Cased, forms: Sequence[str]) -> Ints:
     """Returns the cased id of each form; a dropped variant becomes its word's commonest one, others `<unk>`."""
     first = cased.variants[cased.starts[:-1]]  # every word has a variant
     ids = np.array([cased.words.index.get(form, -1) for form in forms], np.int64)
-    ids = np.where(ids >= 0, ids, first[_lower(cased.uncased, forms)])
+    ids = np.where(ids >= 0, ids, first[_lower(cased.uncased, forms, cased.locale)])
     return np.array(
         [SPECIALS.index(f) if f in SPECIALS else i for f, i in zip(forms, ids, strict=True)], np.int64
     )
@@ -248,14 +264,14 @@ def with_starts(caser: Caser, tokens: Ints, inside: Ints) -> Ints:
 def restore(caser: Caser, sentences: Sentences) -> list[list[str]]:
     """Restores the capitals of words. A word outside the vocabulary is only capitalised at a start."""
     cased = caser.cased
-    forms, at, offsets = _flat([[word.lower() for word in s] for s in sentences])
+    forms, at, offsets = _flat([[cased.locale.lower(word) for word in s] for s in sentences])
     start = sentence_starts(kinds(forms)[at]) & (caser.style >= 0.5)
-    inside = best_variants(caser, _lower(cased.uncased, forms)[at], offsets)
+    inside = best_variants(caser, _lower(cased.uncased, forms, cased.locale)[at], offsets)
     words = [
         cased.words.words[i] if i > UNK else forms[f]
         for i, f in zip(inside.tolist(), at.tolist(), strict=True)
     ]
-    words = [capitalise(w) if s else w for w, s in zip(words, start.tolist(), strict=True)]
+    words = [cased.locale.capitalise(w) if s else w for w, s in zip(words, start.tolist(), strict=True)]
     return [words[a + 1 : b - 1] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
 
@@ -281,9 +297,9 @@ def _flat(sentences: Sentences) -> tuple[list[str], Ints, Ints]:
     return list(number), np.array(at, np.int64), ends(np.array([len(s) + 2 for s in sentences], np.int64))
 
 
-def _lower(uncased: Vocabulary, forms: Sequence[str]) -> Ints:
+def _lower(uncased: Vocabulary, forms: Sequence[str], locale: Locale) -> Ints:
     """Returns u(y) of each form; specials map to themselves."""
-    ids = (SPECIALS.index(f) if f in SPECIALS else uncased.index.get(f.lower(), UNK) for f in forms)
+    ids = (SPECIALS.index(f) if f in SPECIALS else uncased.index.get(locale.lower(f), UNK) for f in forms)
     return np.fromiter(ids, np.int64, len(forms))
 
 

@@ -24,6 +24,7 @@ from tacit.ngram.compact.reader import Compact
 from tacit.personal import models
 from tacit.personal.mixing import ALONE
 from tacit.text import supplement
+from tacit.text.locale import DEFAULT
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import UNK, Vocabulary
 
@@ -42,7 +43,14 @@ def federated(path: Path, data: Path | None, progress: Progress, file: Path) -> 
         sentences=4 * SENTENCES,
     )
     distilled = distilled_model(run, options, data, progress)
-    writer.write(file, distilled.vocabulary, distilled.model, name=run.config.name, source=_SOURCE)
+    writer.write(
+        file,
+        distilled.vocabulary,
+        distilled.model,
+        name=run.config.name,
+        source=_SOURCE,
+        locale=run.config.text.locale,
+    )
     return True
 
 
@@ -55,7 +63,7 @@ def untrained(path: Path, file: Path) -> bool:
     single = from_kneser_ney(kneser_ney.fit(np.array([0, UNK, 1]), np.array([0, 3]), v, 1)).topology
     source = network(run.model, run.model.init(jax.random.key(run.config.seed)), longest=16)
     model = approximate(source, single, sentences=64, fixed=True)
-    writer.write(file, run.vocabulary, model, name="untrained", source=_SOURCE)
+    writer.write(file, run.vocabulary, model, name="untrained", source=_SOURCE, locale=run.config.text.locale)
     return True
 
 
@@ -92,7 +100,7 @@ def personal(path: Path, user: str, stored: Compact, file: Path) -> bool:
     words, model = stored.to_automaton()
     source, recast = network(run.model, tuned.params), _in_words_of(words, run)
     model = approximate(source, model.topology, SENTENCES, recast=recast)
-    writer.write(file, words, model, name=f"personal {user}", source=_SOURCE)
+    writer.write(file, words, model, name=f"personal {user}", source=_SOURCE, locale=run.config.text.locale)
     return True
 
 
@@ -101,7 +109,8 @@ def _write_counted(file: Path, words: Vocabulary, text: Packed, like: Compact, n
     size = max(sum(like.facts["ngrams"]), len(words)) - 1  # `<s>` is a word of the file but not an n-gram
     sentences = Sentences(text.tokens.astype(np.int64), text.offsets)
     model = from_corpus(sentences, len(words), like.order, size)
-    writer.write(file, words, model, name=name, source=_SOURCE)
+    locale = str(like.facts.get("locale", DEFAULT))
+    writer.write(file, words, model, name=name, source=_SOURCE, locale=locale)
 
 
 def _in_words_of(words: Vocabulary, run: runs.Run) -> Recast:

@@ -30,6 +30,7 @@ from tacit.base.reading import read_object
 from tacit.base.transaction import holds_nothing
 from tacit.lm.open import kind_of
 from tacit.ngram.compact import reader
+from tacit.text.locale import DEFAULT
 
 PEOPLE = 3  # personal models that are shown
 
@@ -48,6 +49,7 @@ class PageModels(NamedTuple):
 
     models: list[PageModel]
     problems: list[str]
+    locale: str = DEFAULT  # the code of the language that they were trained on
 
 
 class Recipe(NamedTuple):
@@ -88,8 +90,9 @@ def page_models(
     check_path(path)
     if kind_of(path) == "compact":
         facts = reader.open(path).facts
+        locale = str(facts.get("locale", DEFAULT))
         title = str(facts.get("name") or path.stem)
-        return PageModels([PageModel("file", title, path.name, path.read_bytes())], [])
+        return PageModels([PageModel("file", title, path.name, path.read_bytes())], [], locale)
     from tacit import runs
 
     network = path / runs.BEST
@@ -110,7 +113,7 @@ def page_models(
         if file.is_file():
             models.append(PageModel(recipe.id, recipe.title, recipe.about, file.read_bytes()))
     progress("models for the page", 1.0)
-    return PageModels(models, problems)
+    return PageModels(models, problems, runs.read_config(path).text.locale)
 
 
 def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path, dict[str, Any], list[str]]:

@@ -10,6 +10,7 @@ from tacit.base.progress import Progress, no_progress
 from tacit.page.models import check_path, page_models
 from tacit.page.server import address, loopback, resolve, server, site
 from tacit.text import blocked
+from tacit.text.locale import find, of
 
 
 def serve(
@@ -20,18 +21,21 @@ def serve(
     data: Path | None = None,
     progress: Progress = no_progress,
     opened: Callable[[str, int], object] = lambda address, models: None,
+    locale: str | None = None,
 ) -> None:
     """Serves the models of a run directory, or a compact file, until Ctrl-C.
 
     A path without models and a port in use are refused at once. Missing models are built next; then `opened` is called
-    with the address and the number of models. `block` is a file of words that are never suggested.
+    with the address and the number of models. `block` is a file of words that are never suggested. The keys and the
+    capitals are those of the models' locale, or of `locale`: a code, or a file (.toml).
     """
     words = blocked.read(block) if block else frozenset[str]()
+    given = None if locale is None else of(locale)
     check_path(path)
     with server({}, host, port):
         pass  # refuses a port in use
-    models, problems = page_models(path, data, progress, public=not loopback(resolve(host)))
-    with server(site(models, words, problems), host, port) as ready:
+    models, problems, code = page_models(path, data, progress, public=not loopback(resolve(host)))
+    with server(site(models, words, problems, given or find(code)), host, port) as ready:
         opened(address(ready), len(models))
         with contextlib.suppress(KeyboardInterrupt):
             ready.serve_forever()

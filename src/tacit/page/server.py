@@ -11,6 +11,7 @@ stricter policy that forbids every request (static/load.js); docs/page.md explai
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import io
 import json
@@ -28,6 +29,8 @@ from typing import Any, NamedTuple
 from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
 from tacit.page.models import PageModel
+from tacit.text.locale import ENGLISH, Locale
+from tacit.text.locale_segments import RUNS, table
 
 POLICY = "; ".join(
     (
@@ -81,7 +84,12 @@ def page_files() -> dict[str, Answer]:
     }
 
 
-def site(models: Sequence[PageModel], blocked: Iterable[str] = (), problems: Sequence[str] = ()) -> Site:
+def site(
+    models: Sequence[PageModel],
+    blocked: Iterable[str] = (),
+    problems: Sequence[str] = (),
+    locale: Locale = ENGLISH,
+) -> Site:
     """Returns all responses, by the path of the request."""
     files = page_files()
     listed = []
@@ -93,11 +101,19 @@ def site(models: Sequence[PageModel], blocked: Iterable[str] = (), problems: Seq
         "models": listed,
         "problems": list(problems),
         "blocked": sorted(blocked),
-        "layout": layout.as_json(),
+        "layout": layout.as_json(layout.of_locale(locale)),
+        "locale": locale_json(locale),
         "parameters": parameters.as_json(),
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
     return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
+
+
+def locale_json(locale: Locale) -> dict[str, Any]:
+    """Returns a locale for the page, with the table that finds words if its script has no spaces."""
+    facts = {field.name: getattr(locale, field.name) for field in dataclasses.fields(locale)}
+    segments = {"run": RUNS[locale.segmenter], "table": table(locale.segmenter)} if locale.segmenter else None
+    return {**facts, "segments": segments}
 
 
 class Server(ThreadingHTTPServer):

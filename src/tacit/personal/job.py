@@ -117,7 +117,7 @@ def people(
         return f"{corpus}, held-out people", join([ready.valid, ready.test])
     if not isinstance(source, Corpus) or len(source) == 1:
         raise _without_people(corpus)
-    text = everybody(source, lower, progress)
+    text = everybody(source, lower, progress, config.text.locale)
     return f"{corpus}, everybody", packed(
         text, of_people(text, np.arange(len(source)), LONGEST_SCORED), run.vocabulary
     )
@@ -129,7 +129,8 @@ def _new_typists(run: runs.Run, count: int, progress: Progress) -> tuple[str, Pa
     first = config.typists.users
     generated = Typists(dataclasses.replace(config.typists, users=first + count))
     numbers = np.arange(first, first + count)
-    text = numbered(generated, numbers, generated.sizes()[numbers], config.text.case == "lower", progress)
+    sizes, lower = generated.sizes()[numbers], config.text.case == "lower"
+    text = numbered(generated, numbers, sizes, lower, progress, config.text.locale)
     name = f"typists {first} to {first + count - 1}, not in the run's training"
     return name, packed(text, of_people(text, np.arange(count), LONGEST_SCORED), run.vocabulary)
 

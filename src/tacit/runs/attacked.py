@@ -33,7 +33,7 @@ def planted_phrase(config: Config, ready: Prepared) -> np.ndarray:
     """Returns the ids of `attack.phrase`, `<s> … </s>`; the model must know its words, and its rows have room."""
     if ready.spelling:
         raise TacitError("attack.kind = 'backdoor' plants words, and text.pieces splits them; leave one out")
-    words = splitter(config.text.case == "lower", pretokenized=False)(config.attack.phrase)
+    words = splitter(config.text.case == "lower", False, config.text.locale)(config.attack.phrase)
     ids = ready.vocabulary.encode(words)
     for word, number in zip(words, ids[1:].tolist(), strict=False):
         if number == UNK:

@@ -28,6 +28,8 @@ class Callback(NamedTuple):
     """Called after each round with its line of metrics.jsonl."""
     end: Callable[[], None] = lambda: None
     """Called after the last round, also of a run that failed."""
+    remark: Callable[[str], None] = lambda line: None
+    """Called before `begin` with a line about the text, if there is something to say of it."""
 
 
 def describe(record: dict[str, Any]) -> str:
@@ -67,7 +69,7 @@ def _terminal_bar() -> Callback:
     def after_round(record: dict[str, Any]) -> None:
         progress.update(progress.task_ids[0], completed=record["round"], description=describe(record))
 
-    return Callback(begin, after_round, progress.stop)
+    return Callback(begin, after_round, progress.stop, _on(console))
 
 
 def _lines() -> Callback:
@@ -83,7 +85,11 @@ def _lines() -> Callback:
         if record["round"] % max(1, rounds // 10) == 0 or record["round"] == rounds:
             output.print(f"  round {record['round']:>4}/{rounds}  {describe(record)}")
 
-    return Callback(begin, after_round)
+    return Callback(begin, after_round, remark=_on(output))
+
+
+def _on(output: Console) -> Callable[[str], None]:
+    return lambda line: output.print(f"note: {printable(line)}", markup=False, soft_wrap=True)
 
 
 def _notebook_bar() -> Callback:
@@ -106,7 +112,10 @@ def _notebook_bar() -> Callback:
         rounds, title = config.training.rounds, headline(config, done, parameters)
         show(done, "")
 
-    return Callback(begin, lambda record: show(record["round"], describe(record)))
+    def remark(line: str) -> None:
+        display(HTML(html_text(f"note: {line}")))
+
+    return Callback(begin, lambda record: show(record["round"], describe(record)), remark=remark)
 
 
 def tensorboard(out: Path) -> Callback:

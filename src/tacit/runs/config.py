@@ -46,6 +46,8 @@ from tacit.runs import conditions
 from tacit.runs.conditions import ConditionsConfig
 from tacit.runs.format import in_run, without_format
 from tacit.text.catalogue import user_path
+from tacit.text.locale import find
+from tacit.text.locale_segments import segmenter
 from tacit.text.prepare import CLIENTS, PartitionConfig, TextConfig
 from tacit.text.typists import TypistsConfig
 
@@ -267,6 +269,7 @@ def _built(tables: Mapping[str, Any]) -> Config:
     attacks.check(config.attack)
     availability.check(config.availability, config.sampling, config.privacy.separation)
     conditions.check(config.conditions)
+    _check_locale(config)
     _refuse_what_does_nothing(config)
     private_setup.check(config.privacy, config.aggregation, config.client, config.sampling)
     federated = config.training.mode == "federated"
@@ -288,6 +291,16 @@ def _built(tables: Mapping[str, Any]) -> Config:
             "remove one"
         )
     return config
+
+
+def _check_locale(config: Config) -> None:
+    """Refuses an unknown locale, and one whose words cannot be found here."""
+    try:
+        locale = find(config.text.locale)
+    except TacitError as error:
+        raise TacitError(f"text.locale: {error}") from None
+    if locale.segmenter:
+        segmenter(locale.segmenter)
 
 
 def _refuse_what_does_nothing(config: Config) -> None:

@@ -45,6 +45,8 @@ from tacit.runs.config import Config, algorithm
 from tacit.runs.data import prepare
 from tacit.runs.directory import Best
 from tacit.scoring.scores import overall, per_piece
+from tacit.text.locale import find
+from tacit.text.locale_script import remark
 from tacit.text.packed import Packed
 from tacit.text.prepare import Prepared
 
@@ -111,6 +113,8 @@ def train(
                 directory.write_words(out, ready.vocabulary, ready.spelling)
         try:
             for callback in callbacks:
+                if line := remark(ready.vocabulary.words, find(config.text.locale)):
+                    callback.remark(line)
                 callback.begin(config, begun.done, count_parameters(begun.state.params))
             best = make_rounds(begun, callbacks)
         finally:  # also when a round failed: a progress bar must be closed

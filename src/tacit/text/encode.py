@@ -22,6 +22,7 @@ import numpy as np
 from tacit.base.progress import Progress, no_progress
 from tacit.text.corpus import Corpus
 from tacit.text.flat import cells, ends, parts
+from tacit.text.locale import DEFAULT, find
 from tacit.text.packed import Packed
 from tacit.text.parallel import cores, in_order
 from tacit.text.pieces import Spelling
@@ -65,14 +66,17 @@ class Sequences(NamedTuple):
         return Sequences(self.starts[which], self.lengths[which], topics, owners, tuple(names))
 
 
-def splitter(lower: bool, pretokenized: bool) -> Callable[[str], list[str]]:
+def splitter(lower: bool, pretokenized: bool, locale: str = DEFAULT) -> Callable[[str], list[str]]:
     """Returns the function that splits text into tokens: at white space if pretokenized, else `tokenize`.
 
     >>> splitter(lower=True, pretokenized=False)("Hi Ana!")
     ['hi', 'ana', '!']
+    >>> splitter(lower=True, pretokenized=False, locale="tr")("Işık İyi")
+    ['ışık', 'iyi']
     """
-    split = str.split if pretokenized else tokenize
-    return (lambda text: split(text.lower())) if lower else split
+    language = find(locale)
+    split = str.split if pretokenized else partial(tokenize, locale=language)
+    return (lambda text: split(language.lower(text))) if lower else split
 
 
 def numbered(
@@ -81,6 +85,7 @@ def numbered(
     sizes: np.ndarray,
     lower: bool,
     progress: Progress = no_progress,
+    locale: str = DEFAULT,
 ) -> Numbered:
     """Splits and numbers the messages of these people, in this order; `sizes` [people] is their number of messages.
 
@@ -100,7 +105,7 @@ def numbered(
     types, topics, spill = _Numbers(), _Numbers(), Spill()
     lengths, about = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     done = 0
-    for portion in in_order(partial(_number, lower), portions, cores() if large else 1):
+    for portion in in_order(partial(_number, lower, locale), portions, cores() if large else 1):
         spill.write(types.of(portion.types)[portion.ids].data)
         lengths.append(portion.lengths)
         about.append(topics.of(portion.topics)[portion.about])
@@ -116,9 +121,11 @@ def numbered(
     )
 
 
-def everybody(population: Population, lower: bool, progress: Progress = no_progress) -> Numbered:
+def everybody(
+    population: Population, lower: bool, progress: Progress = no_progress, locale: str = DEFAULT
+) -> Numbered:
     """Splits and numbers all messages of a population."""
-    return numbered(population, np.arange(len(population)), population.sizes(), lower, progress)
+    return numbered(population, np.arange(len(population)), population.sizes(), lower, progress, locale)
 
 
 def cut(
@@ -228,10 +235,11 @@ def _read_portions(corpus: Corpus, people: np.ndarray) -> Iterator[_Portion]:
     release(corpus.data)
 
 
-def _number(lower: bool, portion: _Portion) -> _NumberedPortion:
+def _number(lower: bool, locale: str, portion: _Portion) -> _NumberedPortion:
     population, people = portion
     types, topics = _Numbers(), _Numbers()
-    split = splitter(False, getattr(population, "pretokenized", False))
+    split = splitter(False, getattr(population, "pretokenized", False), locale)
+    lowered = find(locale).lower
 
     class Known(dict[str, tuple[int, ...]]):
         def __missing__(self, chunk: str) -> tuple[int, ...]:
@@ -244,7 +252,7 @@ def _number(lower: bool, portion: _Portion) -> _NumberedPortion:
     about: list[int] = []
     for k in people.tolist():
         for message in population.messages(k):
-            text = message.text.lower() if lower else message.text
+            text = lowered(message.text) if lower else message.text
             ids.extend(chain.from_iterable(map(known, text.split())))
             stops.append(len(ids))
             about.append(topics[message.topic])

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.text.encode import cut, numbered, packed
+from tacit.text.locale import DEFAULT
 from tacit.text.packed import Packed, join
 from tacit.text.population import Population
 from tacit.text.vocabulary import Vocabulary
@@ -26,6 +27,7 @@ class LazyText:
         words: Vocabulary,
         lower: bool,
         limit: int,
+        locale: str = DEFAULT,
     ):
         self.sizes = kept
         self.longest = limit + 1
@@ -33,7 +35,7 @@ class LazyText:
         @lru_cache(maxsize=_CACHED)
         def text(client: int) -> Packed:
             only = slice(client, client + 1)
-            one = numbered(population, people[only], sizes[only], lower)
+            one = numbered(population, people[only], sizes[only], lower, locale=locale)
             return packed(one, cut(one, np.arange(kept[client]), kept[only], one.names, limit), words)
 
         self._text = text

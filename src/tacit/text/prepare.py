@@ -38,6 +38,7 @@ from tacit.text.encode import (
 from tacit.text.flat import cells, ends
 from tacit.text.held_out import LAZY_ABOVE, LAZY_MESSAGES, LONGEST_SCORED
 from tacit.text.lazy import LazyText
+from tacit.text.locale import DEFAULT
 from tacit.text.packed import ClientText, Packed, join
 from tacit.text.partition import PartitionConfig as PartitionConfig
 from tacit.text.pieces import Spelling, inventory
@@ -57,6 +58,7 @@ class TextConfig:
 
     corpus: str = "typists"  # "typists", a name of `tacit data list`, a path; "clients": see tacit.network
     protocol: Literal["plain", "fedatt"] = "plain"  # fedatt: as papers 1 and 2 (see tacit.text.corpus)
+    locale: str = DEFAULT  # the language: letters, capitals and words; a name of docs/locales.md
     case: Literal["lower", "keep"] = "lower"
     vocabulary: int = number(5000, 0)  # number of words, including <s> </s> <unk>; 0 keeps all
     words: str = ""  # a file with the words, most frequent first; "" counts the training text
@@ -92,7 +94,7 @@ def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], lis
     >>> sequences(TextConfig(max_words=2), False)(Message("Hi Ana, ok?"))
     [['hi', 'ana'], [',', 'ok'], ['?']]
     """
-    split = splitter(config.case == "lower", pretokenized)
+    split = splitter(config.case == "lower", pretokenized, config.locale)
 
     def cut(message: Message) -> list[list[str]]:
         words = split(message.text)
@@ -139,7 +141,7 @@ def whole_corpus(
     source = read_population(config, typists, data, progress)
     texts = []
     for part in source if isinstance(source, corpus.SplitCorpus) else [source]:
-        messages = everybody(part, config.case == "lower", progress)
+        messages = everybody(part, config.case == "lower", progress, config.locale)
         texts.append(packed(messages, of_people(messages, np.arange(len(part)), _scored(config)), words))
     text = texts[0] if len(texts) == 1 else join(texts)
     if len(text.offsets) < 2:
@@ -169,11 +171,11 @@ def prepare(
         fingerprint = corpus.fingerprint(source)
     lower = config.case == "lower"
     if isinstance(source, corpus.SplitCorpus):
-        texts = [everybody(part, lower, progress) for part in source]
+        texts = [everybody(part, lower, progress, config.locale) for part in source]
         parts = [_Part(text, np.arange(len(text.offsets) - 1)) for text in texts]
         ready = _prepare_split(parts, config, split, seed, words)
     elif len(source) == 1:
-        parts = _split_sentences(everybody(source, lower, progress), config, seed)
+        parts = _split_sentences(everybody(source, lower, progress, config.locale), config, seed)
         ready = _prepare_split(parts, config, split, seed, words)
     else:
         ready = _prepare_people(source, config, split, seed, words, progress)
@@ -236,7 +238,7 @@ def _prepare_people(
         _refuse_lazy(config, split)
         read = train[: _LAZY_VOCABULARY if words is None and not config.words else 0]
     who = np.concatenate([read, valid, test])
-    text = numbered(population, who, sizes[who], lower, progress)
+    text = numbered(population, who, sizes[who], lower, progress, config.locale)
     first, count, names = text.owners[: len(read)], kept[read], text.names[: len(read)]
     earlier = cut(text, cells(first, count), count, names, config.max_words)
     if words is None:
@@ -246,7 +248,7 @@ def _prepare_people(
         if isinstance(words, Spelling):
             raise TacitError(f"text.pieces needs all text in memory; {LESS_TEXT}")
         many = population, train, sizes[train], kept[train]
-        clients, seen = LazyText(*many, words, lower, config.max_words), None
+        clients, seen = LazyText(*many, words, lower, config.max_words, config.locale), None
     else:
         clients = packed(text, _deal(earlier, split, seed, known_users=True), words)
         first, count = first + count, sizes[read] - count
@@ -267,7 +269,7 @@ def _words(config: TextConfig, counted: Callable[[], Mapping[str, int]]) -> Voca
     """Returns the vocabulary from a word list or from the training text; with `text.pieces`, its spelling in pieces."""
     if config.words:
         file = catalogue.opened_path(config.words)
-        words = vocabulary.listed(file, config.vocabulary, config.case == "lower")
+        words = vocabulary.listed(file, config.vocabulary, config.case == "lower", locale=config.locale)
     else:
         words = vocabulary.build(counted(), config.vocabulary)
     if not config.pieces:
@@ -329,6 +331,6 @@ def _labels(held: Sequences, by: str) -> np.ndarray:
 
 def context(text: str, words: Vocabulary | Spelling, config: TextConfig) -> np.ndarray:
     """Encodes the text typed so far as a model's context: `<s>` and its words, [words + 1] int32."""
-    typed = splitter(config.case == "lower", pretokenized=False)(text)
+    typed = splitter(config.case == "lower", False, config.locale)(text)
     ids = words.encode(typed[-config.max_words :])
     return ids[ids != EOS]

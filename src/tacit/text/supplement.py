@@ -39,7 +39,7 @@ class Supplement(NamedTuple):
         source = read_population(self.text, self.typists, self.data)
         messages: list[list[str]] = []
         for part in source if isinstance(source, SplitCorpus) else (source,):
-            split = splitter(lower=False, pretokenized=getattr(part, "pretokenized", False))
+            split = splitter(False, getattr(part, "pretokenized", False), self.text.locale)
             messages += [split(m.text) for k in range(len(part)) for m in part.messages(k)]
         return [message for message in messages if message]
 

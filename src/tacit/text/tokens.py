@@ -6,7 +6,10 @@
 - Emoticons, web and e-mail addresses and placeholders such as `<unk>` are one token.
 - Punctuation is separate. A run of one mark ("...", "--") is one token; "!" and "?" may mix in a run.
 
-One regular expression does all of this. It tries its alternatives in order, so rare patterns that begin like a
+A locale (`tacit.text.locale`) adds what differs between languages: where it elides, the elided word is a token of its
+own (l'eau in French), and in a script without spaces a word ends where `tacit.text.locale_segments` says.
+
+One regular expression does the rest. It tries its alternatives in order, so rare patterns that begin like a
 common one come first. The last alternative takes any single character, so no input fails and only white space is
 dropped. Repeats are possessive or bounded, so the time is linear.
 """
@@ -15,7 +18,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from tacit.text.locale import APOSTROPHE, ENGLISH, Locale
+from tacit.text.locale_segments import RUNS, segmenter
 
 # Combining accents and vowel signs; `\w` alone would split words at them.
 _MARKS = "".join(chr(c) for c in range(0x300, 0x2000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
@@ -43,37 +50,89 @@ _EMOTICON = (
 _WORD = rf"{_W}++(?:{_JOIN}{_W}++|(?<=\d)[.,:]\d{_W}*+)*+"
 _RUNS = r"[!?]++|" + "|".join(re.escape(c) + "++" for c in ".,…-–—*~=#/\\|+^&%$@:;()[]{}\"'`_")
 
-_TOKEN = re.compile("|".join((_EMOJI, _PLACEHOLDER, _URL, _EMAIL, _EMOTICON, _WORD, _RUNS, r"\S")))
+_BEFORE_WORDS = (_EMOJI, _PLACEHOLDER, _URL, _EMAIL, _EMOTICON)
+_TOKEN = re.compile("|".join((*_BEFORE_WORDS, _WORD, _RUNS, r"\S")))
 
 # Tokens that `detokenize` writes without a space before or after them.
 _NO_SPACE_BEFORE = re.compile(r"[.,!?;:…]+|[)\]}»”]+|%|n't|'(?:s|re|ve|ll|d|m)", re.IGNORECASE)
 _NO_SPACE_AFTER = re.compile(r"[(\[{«“¿¡]+|[#@$£€]")
 
 
-def tokenize(text: str) -> list[str]:
+def tokenize(text: str, locale: Locale = ENGLISH) -> list[str]:
     """Splits any text into tokens; a typographic apostrophe becomes a plain one.
 
     >>> tokenize("Don’t wait... it's 10:30 already!! :)")
     ["Don't", 'wait', '...', "it's", '10:30', 'already', '!!', ':)']
+    >>> from tacit.text.locale import find
+    >>> tokenize("L'eau d'aujourd'hui, peut-être", find("fr"))
+    ["L'", 'eau', "d'", "aujourd'hui", ',', 'peut-être']
     """
-    return _TOKEN.findall(text.replace("’", "'"))
+    plain = text.replace("’", APOSTROPHE)
+    if locale.segmenter:
+        return list(_segmented(_TOKEN.findall(plain), locale))
+    return (_eliding(locale.elided) if locale.elided else _TOKEN).findall(plain)
 
 
-def detokenize(tokens: Iterable[str]) -> str:
+def is_elided(token: str, locale: Locale) -> bool:
+    """Whether a token is an elided word, to which the next one is joined: l' in French.
+
+    >>> from tacit.text.locale import find
+    >>> is_elided("L'", find("fr")), is_elided("L'", find("en"))
+    (True, False)
+    """
+    return token.endswith(APOSTROPHE) and locale.lower(token[:-1]) in locale.elided
+
+
+@cache
+def _eliding(elided: tuple[str, ...]) -> re.Pattern[str]:
+    """Returns the expression for tokens of a language that elides; longer elided words come first."""
+    short = "|".join(map(_any_case, sorted(elided, key=len, reverse=True)))
+    joined = rf"(?<!{_W})(?:{short})'(?={_W}|\s|\Z)"
+    return re.compile("|".join((*_BEFORE_WORDS, joined, _WORD, _RUNS, r"\S")))
+
+
+def _any_case(word: str) -> str:
+    return "".join(f"[{c}{c.upper()}]" if c.upper() != c else re.escape(c) for c in word)
+
+
+def _segmented(tokens: Iterable[str], locale: Locale) -> Iterator[str]:
+    script, split = _script(locale.segmenter), segmenter(locale.segmenter)
+    for token in tokens:
+        if script.search(token) and not token.startswith(("http", "www.", "<")):
+            yield from split(token)
+        else:
+            yield token
+
+
+@cache
+def _script(model: str) -> re.Pattern[str]:
+    return re.compile(f"[{RUNS[model]}]")
+
+
+def detokenize(tokens: Iterable[str], locale: Locale = ENGLISH) -> str:
     """Joins tokens into readable text: punctuation joins its word, quotes open and close.
 
     >>> detokenize(["He", "said", '"', "hi", '"', ",", "(", "twice", ")", "."])
     'He said "hi", (twice).'
+    >>> from tacit.text.locale import find
+    >>> detokenize(["L'", "eau", "est", "là"], find("fr")), detokenize(["今天", "很", "好", "。"], find("zh"))
+    ("L'eau est là", '今天很好。')
     """
     parts: list[str] = []
     joins = True  # whether the next token takes no space before it
     open_quote = False
+    script = None if locale.spaces else _script(locale.segmenter)
     for token in tokens:
         closing = token == '"' and open_quote
         if not (joins or closing or _NO_SPACE_BEFORE.fullmatch(token)):
-            parts.append(" ")
+            unspaced = script and (
+                token in "，。、？！：；" or (script.search(parts[-1]) and script.search(token))
+            )
+            if not unspaced:
+                parts.append(" ")
         parts.append(token)
         if token == '"':
             open_quote = not open_quote
         joins = (token == '"' and open_quote) or _NO_SPACE_AFTER.fullmatch(token) is not None
+        joins = joins or (bool(locale.elided) and is_elided(token, locale))
     return "".join(parts)

@@ -72,20 +72,21 @@ def read(
     (1, True)
     """
     source = read_population(config, typists, data, progress)
-    lower = config.case == "lower"
     if isinstance(source, SplitCorpus):
         splits = [
-            _of(part, [0], lower, 0, messages, progress) for part in (source if seed is None else source[2:])
+            _of(part, [0], config, 0, messages, progress) for part in (source if seed is None else source[2:])
         ]
         typed = Typed(("",), (tuple(m for part in splits for m in part.messages[0]),))
     elif seed is None:
-        typed = _of(source, range(min(len(source), people or len(source))), lower, people, messages, progress)
+        typed = _of(
+            source, range(min(len(source), people or len(source))), config, people, messages, progress
+        )
     elif len(source) == 1:
         kept = held_out.sentences(len(source.messages(0)), config.held_out_users, seed)
-        typed = _of(source, [0], lower, 0, messages, progress, kept.test.tolist())
+        typed = _of(source, [0], config, 0, messages, progress, kept.test.tolist())
     else:
         kept = held_out.people(source, config.held_out_users, seed, config.corpus)
-        typed = _of(source, kept.test.tolist(), lower, people, messages, progress)
+        typed = _of(source, kept.test.tolist(), config, people, messages, progress)
     if not any(map(len, typed.messages)):
         raise TacitError(f"{config.corpus}: no message to type; give a corpus with text")
     return typed.limited(people, messages)
@@ -94,14 +95,14 @@ def read(
 def _of(
     source: Population,
     people: Sequence[int],
-    lower: bool,
+    config: TextConfig,
     most: int,
     messages: int,
     progress: Progress,
     which: Sequence[int] | None = None,
 ) -> Typed:
     """Returns the messages of these people, split into words; empty ones are skipped."""
-    split = splitter(lower, getattr(source, "pretokenized", False))
+    split = splitter(config.case == "lower", getattr(source, "pretokenized", False), config.locale)
     chosen = people[: most or None]
     typed = []
     for done, k in enumerate(chosen):

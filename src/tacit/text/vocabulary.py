@@ -23,6 +23,7 @@ from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
 from tacit.base.reading import read_regular
+from tacit.text.locale import DEFAULT, find
 from tacit.text.word_list import words_of
 
 BOS, EOS, UNK = 0, 1, 2
@@ -102,14 +103,16 @@ def build(counts: Mapping[str, int], size: int) -> Vocabulary:
     return _first(ranked, size, "the text")
 
 
-def listed(path: Path, size: int, lower: bool, what: str = "list of words") -> Vocabulary:
+def listed(
+    path: Path, size: int, lower: bool, what: str = "list of words", locale: str = DEFAULT
+) -> Vocabulary:
     """Builds a vocabulary from the first `size` words of a file, including the three specials; 0 takes every word.
 
     The file has one word a line. A tab and anything after it are ignored, so a table of counts works if its most
     frequent word comes first, and so does a file written by `save`. Lines that begin with `# ` are comments.
     """
     in_file = words_of(path, what, lambda word: word.startswith("# "))
-    ranked = dict.fromkeys(word.lower() if lower else word for word in in_file)
+    ranked = dict.fromkeys(map(find(locale).lower, in_file) if lower else in_file)
     words = [word for word in ranked if word not in SPECIALS]
     if not words:
         raise TacitError(f"{path}: this {what} is empty; put one word on a line")

@@ -8,8 +8,9 @@ import * as caches from "../../../src/tacit/page/static/cache.js";
 import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/static/compact.js";
 import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/static/edit.js";
 import { makeHistory } from "../../../src/tacit/page/static/history.js";
-import { LETTERS, MARKS } from "../../../src/tacit/page/static/keys.js";
+import { layersOf } from "../../../src/tacit/page/static/keys.js";
 import { makeLessons } from "../../../src/tacit/page/static/lessons.js";
+import { PLAIN } from "../../../src/tacit/page/static/locale.js";
 import { follow, untold } from "../../../src/tacit/page/static/memory.js";
 import { predict, remembered } from "../../../src/tacit/page/static/predict.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "../../../src/tacit/page/static/shift.js";
@@ -177,14 +178,15 @@ test("the bar: next words, completions, a correction with what was typed, choice
 });
 
 test("every row of keys is twenty halves wide, every letter is there once", () => {
-  for (const layer of [LETTERS, MARKS]) {
+  const { letters, marks } = layersOf(PLAIN);
+  for (const layer of [letters, marks]) {
     for (const row of layer) {
       const used = row.reduce((sum, key) => sum + key.width, 0);
       assert.ok(used + (row[0].start ? row[0].start - 1 : 0) <= 20 && used >= 17, JSON.stringify(row.map((k) => k.value)));
     }
   }
-  const letters = LETTERS.flat().filter((k) => k.kind === "letter").map((k) => k.value).sort().join("");
-  assert.equal(letters, "abcdefghijklmnopqrstuvwxyz");
+  const every = letters.flat().filter((k) => k.kind === "letter").map((k) => k.value).sort().join("");
+  assert.equal(every, "abcdefghijklmnopqrstuvwxyz");
 });
 
 test("the cache follows its formula, counted one by one", () => {

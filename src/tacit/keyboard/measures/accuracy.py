@@ -118,10 +118,11 @@ def glide_accuracy(
 
 def _measure(suggester: Suggester, people: People, seed: int, limit: int, trial: _Trial) -> Outcomes:
     ids = suggester.lexicon.ids
-    known = {suggester.source.words[i].lower() for i in ids.tolist()}
+    lower = suggester.locale.lower
+    known = {lower(suggester.source.words[i]) for i in ids.tolist()}
     who, words, answers, spatial, seconds = [], [], [], [], []
-    for number, (person, message, at) in enumerate(_words(people, seed, limit)):
-        points = trial.make(spell(message[at]), person, number)
+    for number, (person, message, at) in enumerate(_words(suggester, people, seed, limit)):
+        points = trial.make(spell(message[at], suggester.layout), person, number)
         begin = perf_counter()
         answers.append(trial.decode(message[:at], points))
         seconds.append(perf_counter() - begin)
@@ -131,20 +132,22 @@ def _measure(suggester: Suggester, people: People, seed: int, limit: int, trial:
         )
         spatial.append(cheapest)
         who.append(person)
-        words.append(message[at].lower())
+        words.append(lower(message[at]))
     pairs = list(zip(words, spatial, answers, strict=True))
     return Outcomes(
         person=np.array(who, np.int64),
         words=tuple(words),
         guesses=tuple(answers),
         known=np.array([word in known for word in words], np.bool_),
-        spatial=np.array([one.lower() == word for word, one, _ in pairs], np.bool_),
-        decoded=np.array([other.lower() == word for word, _, other in pairs], np.bool_),
+        spatial=np.array([lower(one) == word for word, one, _ in pairs], np.bool_),
+        decoded=np.array([lower(other) == word for word, _, other in pairs], np.bool_),
         seconds=np.array(seconds),
     )
 
 
-def _words(people: People, seed: int, limit: int) -> Iterator[tuple[int, Sequence[str], int]]:
+def _words(
+    suggester: Suggester, people: People, seed: int, limit: int
+) -> Iterator[tuple[int, Sequence[str], int]]:
     """Yields (person, message, index) of words that can be typed, by message in a seeded order, up to the limit."""
     every = [(person, i) for person, messages in enumerate(people) for i in range(len(messages))]
     order = np.argsort(uniform(seed, _WHICH, np.arange(len(every))), kind="stable")
@@ -154,6 +157,6 @@ def _words(people: People, seed: int, limit: int) -> Iterator[tuple[int, Sequenc
         for at, word in enumerate(people[person][i]):
             if count >= limit:
                 return
-            if spell(word):
+            if spell(word, suggester.layout):
                 count += 1
                 yield person, people[person][i], at

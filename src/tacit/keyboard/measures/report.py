@@ -52,7 +52,7 @@ def measure(
     The text is that of `corpus`, or the held-out part of a run: `held_out`, or else `path` itself.
     """
     model, vocabulary = _word_model(path)
-    source = typed_text(path, model.case, corpus, held_out, data)
+    source = typed_text(path, model.case, corpus, held_out, data, model.source.locale)
     suggester = suggestions.over(model.source, capitals=False)
     typed = text.read(*source, options.people, options.messages, data, progress)
     flat = [message for messages in typed.messages for message in messages]

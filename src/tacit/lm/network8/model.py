@@ -16,6 +16,7 @@ from tacit.lm.network8.forward import State, log_probs, state_after, step
 from tacit.lm.network8.reader import Network8
 from tacit.lm.protocol import Bulk, Model
 from tacit.scoring.scores import Scores
+from tacit.text.locale import DEFAULT
 from tacit.text.packed import Packed
 
 
@@ -37,7 +38,7 @@ def network8_model(stored: Network8) -> Model:
         return scorer(network)(params, text)
 
     return Model(
-        source=dense(stored.words, typing_on(stored)),
+        source=dense(stored.words, typing_on(stored), locale=str(stored.facts.get("locale", DEFAULT))),
         bulk=Bulk(stored.vocabulary, score, along_rows(stored.vocabulary, read)),
         size=stored.size,
         case=stored.facts["case"],

@@ -11,8 +11,8 @@ while it is multiplied, so that a network of n weights takes about n bytes. All 
     24   for each section 32 bytes of name, filled up with zeros, uint32 offset, uint32 length in bytes;
          sections begin at multiples of 8
 
-    meta   JSON: name, source, case, max_words, created_by, vocabulary (V, the three specials counted) and model, the
-           table [model] of the run's configuration
+    meta   JSON: name, source, case, max_words, created_by, locale (unless en), vocabulary (V, the three specials
+           counted) and model, the table [model] of the run's configuration
     words  zlib of the words from id 3 on, UTF-8, each followed by a line feed, in the order of their bytes: the words
            with a typed prefix are a range of ids, as in a compact n-gram file. Ids 0, 1, 2: `<s>`, `</s>`, `<unk>`
 

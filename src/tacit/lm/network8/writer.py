@@ -25,6 +25,7 @@ from tacit.base.sections import assemble
 from tacit.lm.network8.reader import FORM, MOST, MOST_TEXT, RANGE, Architecture, Network8, scales, shapes
 from tacit.models import LanguageModel, ModelConfig, language_model
 from tacit.models.base import Params, tree_names
+from tacit.text.locale import DEFAULT
 from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 
 _WIDEST = 1e4  # the greatest scale of a matrix over the least: a step of it is then at most 3.7 %
@@ -40,6 +41,7 @@ def write(
     source: str = "",
     case: str = "lower",
     max_words: int = 0,
+    locale: str = DEFAULT,
 ) -> int:
     """Writes a network and returns the file's length. Equal models give equal bytes: no date, no path."""
     if len(words) <= len(SPECIALS):
@@ -55,6 +57,7 @@ def write(
         "created_by": f"tacit {__version__}",
         "vocabulary": len(words),
         "model": architecture._asdict(),
+        **({} if locale == DEFAULT else {"locale": locale}),
     }
     text = "".join(f"{word}\n" for word in ordered[len(SPECIALS) :]).encode()
     if len(text) > MOST_TEXT:

@@ -119,7 +119,7 @@ def begin(person: Person) -> Callable[[Facts, Arrays], Arrays]:
     def prepared(config_toml: str, words_bytes: bytes) -> tuple[LanguageModel, Params, Users]:
         config, words = understood(config_toml), read_words(words_bytes)
         model = language_model(config.model, len(words))
-        text = person.numbered(config.text.case == "lower")
+        text = person.numbered(config.text.case == "lower", config.text.locale)
         users = split(packed(text, of_people(text, np.zeros(1, np.int64), LONGEST_SCORED), words))
         return model, jax.eval_shape(model.init, jax.random.key(0)), users
 

@@ -18,6 +18,7 @@ from tacit.ngram.compact.search import best
 from tacit.ngram.model import automaton_along
 from tacit.ngram.score import score
 from tacit.scoring.scores import Scores
+from tacit.text.locale import DEFAULT, find
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import BOS, SPECIALS, UNK, Vocabulary
 
@@ -39,6 +40,10 @@ class CompactSource:
     def cased(self) -> bool:
         return bool(self.stored.facts.get("cased"))
 
+    @property
+    def locale(self) -> str:
+        return str(self.stored.facts.get("locale", DEFAULT))
+
     @cached_property
     def words(self) -> tuple[str, ...]:
         return (*SPECIALS, *self.stored.words.every())
@@ -56,8 +61,9 @@ class CompactSource:
 
     def state(self, context: Sequence[str]) -> CompactState:
         recent = context[max(0, len(context) - self.stored.order + 1) :]
+        lower = find(self.locale).lower
         ids = [
-            i if i != UNK else self.id(w.lower()) for w, i in zip(recent, map(self.id, recent), strict=True)
+            i if i != UNK else self.id(lower(w)) for w, i in zip(recent, map(self.id, recent), strict=True)
         ]
         return self._after((BOS, *ids))
 

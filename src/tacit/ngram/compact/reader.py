@@ -15,7 +15,7 @@ with a typed prefix are a range of ids. Words that occur in n-grams of order 2 o
 in these n-grams a word is stored as its index among the common words, which has the same order. V words, C common
 ones, order N, G(n) n-grams of order n:
 
-    meta      JSON: name, source, cased, created_by, order, ngrams ([V, G(2), …])
+    meta      JSON: name, source, cased, created_by, order, ngrams ([V, G(2), …]); locale, unless en
     text      front-coded words from id 3 on, and
     blocks    uint32, the starts of their blocks: see words.py
     hidden    bits [V], lowest bit of a byte first: words that are never suggested

@@ -18,6 +18,7 @@ from tacit.ngram.compact.arrays import PICK, RANK
 from tacit.ngram.compact.quantise import quantise
 from tacit.ngram.compact.reader import FORM
 from tacit.ngram.grams import grams
+from tacit.text.locale import DEFAULT
 from tacit.text.vocabulary import SPECIALS, Vocabulary, by_bytes
 
 _COMMON = 1 << 16
@@ -31,6 +32,7 @@ def write(
     name: str,
     source: str = "",
     hidden: Collection[str] = (),
+    locale: str = DEFAULT,
 ) -> int:
     """Writes an n-gram automaton and returns the length of the file; words in `hidden` are never suggested.
 
@@ -65,6 +67,7 @@ def write(
         "created_by": f"tacit {__version__}",
         "order": order,
         "ngrams": [len(level) for level in keys[1:]],
+        **({} if locale == DEFAULT else {"locale": locale}),
     }
     histories = states[1][common]
     sections: dict[str, np.ndarray | bytes] = {

@@ -4,8 +4,7 @@
 
 import { endsInAddress } from "./addresses.js";
 import { alert } from "./alerts.js";
-import { choices, offers, showOffers } from "./bar.js";
-import { capitalise } from "./capitals.js";
+import { choices, offers, showOffers, withEmoji } from "./bar.js";
 import { makeCorrections } from "./corrections.js";
 import { backspace, endWord, glided, pick, put, savings } from "./edit.js";
 import { makeField, tooLong } from "./field.js";
@@ -14,6 +13,7 @@ import { makeKeyboard } from "./keyboard.js";
 import { makeLessons } from "./lessons.js";
 import { layoutOf, middleOf } from "./lexicon.js";
 import { countRequests, load, shutTheDoor } from "./load.js";
+import { emojiOf, hasSpaces, keyCapital, PLAIN, setLocale, upper } from "./locale.js";
 import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { makePersonalCache } from "./personal_cache.js";
@@ -41,7 +41,7 @@ const lessons = makeLessons(personal);
 const corrections = makeCorrections(field);
 
 /** @type {import("./load.js").Loaded} */
-let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, parameters: null };
+let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, parameters: null, locale: PLAIN };
 /** @type {import("./lexicon.js").Layout | null} */
 let layout = null;
 /** @type {import("./load.js").Choice | null} */
@@ -71,16 +71,19 @@ function apply(change) {
   return true;
 }
 
+/** The place at the caret. A word that was chosen or glided is finished, though no space may say so. */
+const here = () => placeOf(before(), last?.kind === "picked" || last?.kind === "glided");
+
 /** A character of a word. @param {string} character @param {[number, number] | null} at where the tap fell */
 function letter(character, at) {
-  const { typed } = placeOf(before());
+  const { typed } = here();
   if (!typed) taps = [];
-  const raised = shift.state === "off" ? character : capitalise(character);
+  const raised = shift.state === "off" ? character : keyCapital(character);
   corrections.restoreInAddress(raised);
   if (!apply(put(before(), raised, last))) return;
   const fell = at ?? (layout && middleOf(character, layout));
   if (taps.length === typed.length && fell) taps.push(fell);
-  last = null;
+  last = fell || hasSpaces() ? null : { kind: "picked" }; // a character without a key comes from an input method
 }
 
 /** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
@@ -128,7 +131,7 @@ function rubOut() {
 }
 
 /** A word in capitals if shift is locked. @param {string} word */
-const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
+const locked = (word) => (shift.state === "locked" ? upper(word) : word);
 
 /**
  * After every change: learn, predict, draw.
@@ -137,7 +140,7 @@ const locked = (word) => (shift.state === "locked" ? word.toUpperCase() : word);
  */
 function refresh(event, learning = personal.learning()) {
   const text = before();
-  const place = placeOf(text);
+  const place = here();
   lessons.follow(text, learning);
   shift = settled(shift, place, text);
   keyboard.shift(shift.state, raisesMarks(shift));
@@ -159,10 +162,13 @@ function suggest(place) {
   const words = guesses.map((guess) => locked(guess.word));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
   const also = meant && { best: meant.best, words: near.map(({ word }) => word) };
-  shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offers(place.typed, words, also);
+  shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offered(place.typed, words, also);
   showOffers(buttons, shown);
   showThoughts(model, place, guesses, near.slice(0, THOUGHTS - guesses.length));
 }
+
+/** @param {string} typed @param {string[]} words @param {{best: string, words: string[]} | null} also */
+const offered = (typed, words, also) => withEmoji(offers(typed, words, also), typed, emojiOf(typed), hasSpaces());
 
 function figures() {
   const saved = savings(keys, field.byKeys());
@@ -181,7 +187,7 @@ function press(key, at, event) {
   if (key.kind === "shift") {
     shift = pressed(shift);
     keyboard.shift(shift.state, raisesMarks(shift));
-    suggest(placeOf(before()));
+    suggest(here());
     return figures();
   }
   if (key.kind === "letter") letter(key.value, at);
@@ -198,7 +204,7 @@ function swipe(trail, event) {
   moved();
   keys++;
   const text = before();
-  const place = placeOf(text);
+  const place = here();
   const instead = inside() ? { ...place, typed: "" } : place; // inside a word it replaces the word
   const words = drawnBy(decoderOf(choice), personal.used(), instead, trail, capital(shift));
   if (!words.length) {
@@ -220,7 +226,7 @@ function choose(i, event) {
   const offer = shown[i];
   if (!offer) return;
   keys++;
-  const { typed } = placeOf(before());
+  const { typed } = here();
   if (last?.kind === "glided") {
     const edit = glided(before(), offer.word, last);
     if (!apply(edit.change)) return;
@@ -261,6 +267,7 @@ function moved() {
 function foreign(more, deleted) {
   if (more <= 0) keys++; // a deletion; text that no key typed counts neither as keys nor as characters
   forget();
+  if (!deleted && !hasSpaces()) last = { kind: "picked" }; // an input method writes whole words
   field.foreign(more);
   lessons.drop();
   lessons.changed(before());
@@ -328,6 +335,9 @@ byId("phone").inert = false; // not earlier: nothing is typed while a request co
 countRequests((count) => say("requests", String(count)));
 
 if (loaded.layout) {
+  setLocale(loaded.locale);
+  keyboard.use(loaded.locale);
+  message.lang = loaded.locale.code;
   layout = layoutOf(loaded.layout);
   decoderOf = makeDecoders(layout, loaded.parameters);
 }

@@ -31,6 +31,19 @@ export function offers(typed, completions, meant) {
 }
 
 /**
+ * A word that stands for an emoji offers it last: the word stays before it.
+ * @param {Offer[]} list
+ * @param {string} typed
+ * @param {string} emoji "" if the word stands for none
+ * @param {boolean} spaces whether spaces stand between words
+ * @returns {Offer[]}
+ */
+export function withEmoji(list, typed, emoji, spaces) {
+  if (!emoji) return list;
+  return [...list.slice(0, 2), { word: `${typed}${spaces ? " " : ""}${emoji}`, label: emoji, chosen: false }];
+}
+
+/**
  * After a glide: its candidates, first the one that was written.
  * @param {string[]} words
  * @returns {Offer[]}

@@ -10,6 +10,8 @@
 // letters, apostrophes and hyphens: no number, no part of an address (addresses.js), nothing longer than 30 characters.
 // A word that is not in the model may be a slip: it is suggested, and no longer corrected, once it was typed twice.
 
+import { lower } from "./locale.js";
+
 export const KAPPA = 4;
 export const HALF_LIFE = 2000; // words
 export const MOST = 5000;
@@ -71,8 +73,8 @@ function weigh(cache, before, word, weight) {
  */
 export function learn(cache, before, word) {
   if (!keeps(word)) return cache;
-  const previous = before === null ? START : keeps(before) ? before.toLowerCase() : "";
-  add(cache, previous, word.toLowerCase());
+  const previous = before === null ? START : keeps(before) ? lower(before) : "";
+  add(cache, previous, lower(word));
   return cache.entries.length > 1.1 * MOST ? makeCache(cache.entries) : cache; // rebuilt now and then, not each time
 }
 
@@ -96,7 +98,7 @@ export function weightOf(cache) {
 export function cacheProbability(cache, before) {
   if (!cache.total) return () => 0;
   const scale = 2 ** (-(cache.next - 1) / HALF_LIFE); // the latest word counts 1
-  const key = before === null ? START : before.toLowerCase();
+  const key = before === null ? START : lower(before);
   const seen = (cache.follow.get(key) ?? 0) * scale;
   const trust = seen / (seen + KAPPA);
   const after = cache.pairs.get(key);

@@ -3,6 +3,7 @@
 // A correction inside an address is undone: `jane.` is a word, `jane.x@` is not.
 
 import { endsInAddress } from "./addresses.js";
+import { lower } from "./locale.js";
 
 /** @param {ReturnType<typeof import("./field.js").makeField>} field */
 export function makeCorrections(field) {
@@ -13,7 +14,7 @@ export function makeCorrections(field) {
   return {
     leftAlone,
     /** @param {string} word that was corrected and should not have been */
-    leave: (word) => leftAlone.add(word.toLowerCase()),
+    leave: (word) => leftAlone.add(lower(word)),
     /** Note that a word was replaced, just before the caret. @param {string} typed @param {string} put @param {string} end */
     note(typed, put, end) {
       corrections.push({ at: field.caret() - put.length - end.length, typed, put });

@@ -12,6 +12,7 @@ import { startsSentence, written } from "./capitals.js";
 import { idOf, UNK, word as wordOf } from "./compact.js";
 import { pathsOf, search as searchPaths } from "./glide.js";
 import { lexiconOf, spell } from "./lexicon.js";
+import { lower } from "./locale.js";
 import { search as searchTaps, tapCosts } from "./taps.js";
 
 /**
@@ -80,9 +81,8 @@ function forms(ranked, form, k) {
 export function correct(decoder, chance, context, taps, typed, k = 3) {
   const { model, lexicon, parameters } = decoder;
   const rules = parameters.taps;
-  const { letters } = lexicon.layout;
   const shown = typed.replaceAll("’", "'");
-  const literal = spell(shown, letters) || shown;
+  const literal = spell(shown, lexicon.layout) || shown;
   const ranked = rank(decoder, searchTaps(lexicon, taps, rules), chance, rules.language);
   const least = taps.map((tap) => Math.min(...tapCosts(tap, lexicon.layout, rules)));
   const blurred = least.filter((cost) => cost > rules.clear).length;
@@ -93,7 +93,8 @@ export function correct(decoder, chance, context, taps, typed, k = 3) {
   const literalRank = ranked.find(({ place }) => lexicon.spellings[place] === literal);
   const words = forms(ranked, form, k);
   let best = shown;
-  if (!blurred && isHidden(model, shown)) best = shown; // a blocked word is never suggested, but may be typed
+  if (literal !== lower(shown)) best = shown; // a letter of a long press is meant
+  else if (!blurred && isHidden(model, shown)) best = shown; // a blocked word is never suggested, but may be typed
   else if (literalRank && !blurred) best = form(literalRank.place);
   else if (words.length && (literalRank || words[0].score > score)) best = words[0].word;
   return { best, known: literalRank !== undefined, clear: !blurred, words };
@@ -101,7 +102,7 @@ export function correct(decoder, chance, context, taps, typed, k = 3) {
 
 /** Whether a word is in the model and hidden. @param {import("./compact.js").Compact} model @param {string} text */
 function isHidden(model, text) {
-  const ids = [text, text.toLowerCase()].map((form) => idOf(model, form));
+  const ids = [text, lower(text)].map((form) => idOf(model, form));
   return ids.some((id) => id !== UNK && model.hidden[id] === 1);
 }
 

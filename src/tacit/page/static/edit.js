@@ -15,6 +15,8 @@
  *   | {kind: "kept", word: string} | {kind: "glided", put: string, instead?: string, over?: boolean} | null} Last
  */
 
+import { elidedEnd, hasSpaces } from "./locale.js";
+
 const LEANS = /^[.,!?;:…)\]}”%]$/;
 
 /**
@@ -47,8 +49,11 @@ export function endWord(typed, character, correction) {
   };
 }
 
+/** Whether the next word follows this text directly: after an elided word, and in a script without spaces. @param {string} text */
+const joins = (text) => !hasSpaces() || elidedEnd(text) !== "";
+
 /** The space that a whole word needs before it, after a word or a mark. @param {string} before */
-const gap = (before) => (before !== "" && !/[\s([{“‘"]$/u.test(before) ? " " : "");
+const gap = (before) => (before !== "" && !/[\s([{“‘"¿¡]$/u.test(before) && !joins(before) ? " " : "");
 
 /** The part of a word after the caret. @param {string} after @returns {string} */
 export function restOf(after) {
@@ -68,7 +73,7 @@ export function pick(before, typed, word, after = "") {
   const rest = typed ? restOf(after).length : 0;
   const over = after[rest] === " ";
   const leant = rest > 0 && /^[^\s\p{L}\p{N}]/u.test(after.slice(rest)); // a mark follows the word directly
-  const insert = `${typed ? "" : gap(before)}${word}${leant ? "" : " "}`;
+  const insert = `${typed ? "" : gap(before)}${word}${leant || joins(word) ? "" : " "}`;
   return {
     change: { remove: typed.length, insert, after: rest + (over ? 1 : 0) },
     last: leant ? null : { kind: "picked", over },

@@ -1,12 +1,16 @@
-// The keys as buttons, and the gestures on them: taps, glides, holding backspace.
+// The keys as buttons, and the gestures on them: taps, glides, long presses, holding backspace.
 //
 // A tap is reported when the finger is lifted, or when another one comes down: thumbs overlap. A finger that starts
 // on a letter and travels further than a key's width glides. Screen readers and the Enter key press buttons without any
 // finger: that is a click without a pointer, and a tap in the middle of the key.
 
-import { LETTERS, MARKS, nameOf } from "./keys.js";
+import { layersOf, nameOf } from "./keys.js";
+import { lower, PLAIN } from "./locale.js";
+import { makeLongPress } from "./longpress.js";
 
 const GLIDE = 0.9; // key widths from where a finger came down
+const OFFER = 450; // milliseconds until a held key offers more letters
+const STILL = 0.3; // key widths that a finger may move meanwhile
 const HOLD = 420; // milliseconds until backspace repeats
 const REPEAT = 70;
 
@@ -55,6 +59,10 @@ function button(key) {
     second.setAttribute("aria-hidden", "true");
     keyButton.append(second);
   }
+  if (key.held) {
+    keyButton.setAttribute("aria-haspopup", "menu");
+    keyButton.setAttribute("aria-expanded", "false");
+  }
   return keyButton;
 }
 
@@ -67,16 +75,26 @@ function button(key) {
 export function makeKeyboard(board, holder, does) {
   /** @type {Map<Element, Key>} */
   const keys = new Map();
-  /** @type {Map<number, {key: Key, element: Element, trail: [number, number][], gliding: boolean}>} */
+  /**
+   * `offering`: its key shows what it offers; `since`: when it came down.
+   * @type {Map<number, {key: Key, element: HTMLElement, trail: [number, number][], gliding: boolean, offering: boolean,
+   *   since: number}>}
+   */
   const fingers = new Map();
+  const more = makeLongPress(board, (key, from, event) => does.press(key, middleOf(from), event));
+  let layers = layersOf(PLAIN);
+  let height = 1.5 * layers.letters.length; // of the keyboard, in key widths
   let repeat = 0;
+  let offer = 0;
   let shiftShown = ""; // the state that the keys show
 
   function show(/** @type {"abc" | "123"} */ name) {
     keys.clear();
-    const rows = (name === "abc" ? LETTERS : MARKS).map((row) => {
+    more.close();
+    const rows = (name === "abc" ? layers.letters : layers.marks).map((row) => {
       const line = document.createElement("div");
       line.className = "row";
+      line.style.gridTemplateColumns = `repeat(${layers.wide}, minmax(0, 1fr))`;
       for (const key of row) {
         const element = button(key);
         keys.set(element, key);
@@ -94,15 +112,15 @@ export function makeKeyboard(board, holder, does) {
   /** Where a pointer is, in key widths. @param {PointerEvent} event @returns {[number, number]} */
   function pointOf(event) {
     const box = holder.getBoundingClientRect();
-    return [((event.clientX - box.left) / box.width) * 10, ((event.clientY - box.top) / box.height) * 6];
+    return [(event.clientX - box.left) * (layers.wide / 2 / box.width), (event.clientY - box.top) * (height / box.height)];
   }
 
   /** The middle of a key, in key widths. @param {Element} element @returns {[number, number]} */
   function middleOf(element) {
     const box = holder.getBoundingClientRect();
     const keyBox = element.getBoundingClientRect();
-    const x = ((keyBox.left + keyBox.width / 2 - box.left) / box.width) * 10;
-    return [x, ((keyBox.top + keyBox.height / 2 - box.top) / box.height) * 6];
+    const x = ((keyBox.left + keyBox.width / 2 - box.left) / box.width) * (layers.wide / 2);
+    return [x, ((keyBox.top + keyBox.height / 2 - box.top) / box.height) * height];
   }
 
   function lift(/** @type {number} */ id, /** @type {Event} */ event) {
@@ -110,9 +128,13 @@ export function makeKeyboard(board, holder, does) {
     if (!finger) return;
     fingers.delete(id);
     clearTimeout(repeat);
+    clearTimeout(offer);
     finger.element.classList.remove("down");
     does.trail.end();
-    if (finger.gliding) does.glide(finger.trail, event);
+    const chosen = finger.offering ? more.take() : null;
+    const held = event.timeStamp - finger.since >= OFFER; // a busy page may hear of a short tap late
+    if (chosen && held) does.press(chosen, middleOf(finger.element), event);
+    else if (finger.gliding) does.glide(finger.trail, event);
     else if (finger.key.kind !== "back") does.press(finger.key, finger.trail[0], event);
   }
 
@@ -120,13 +142,22 @@ export function makeKeyboard(board, holder, does) {
     if (event.button > 0) return;
     event.preventDefault(); // the text keeps the focus
     const target = /** @type {Element} */ (event.target);
-    const element = target.closest(".key") ?? nearestKey(event);
+    if (target.closest(".held")) return;
+    const element = /** @type {HTMLElement | null} */ (target.closest(".key") ?? nearestKey(event));
     const key = element && keys.get(element);
     if (!element || !key) return;
     for (const id of [...fingers.keys()]) lift(id, event);
     board.setPointerCapture(event.pointerId);
     element.classList.add("down");
-    fingers.set(event.pointerId, { key, element, trail: [pointOf(event)], gliding: false });
+    more.close();
+    const finger = { key, element, trail: [pointOf(event)], gliding: false, offering: false, since: event.timeStamp };
+    fingers.set(event.pointerId, finger);
+    if (key.held) {
+      offer = window.setTimeout(() => {
+        finger.offering = true;
+        more.open(element, key, holder.classList.contains("shifted"));
+      }, OFFER);
+    }
     if (key.kind === "back") {
       does.press(key, middleOf(element), event);
       const again = () => {
@@ -139,6 +170,9 @@ export function makeKeyboard(board, holder, does) {
 
   board.addEventListener("pointermove", (event) => {
     const finger = fingers.get(event.pointerId);
+    if (finger?.offering && more.follow(event.clientX, event.clientY)) return;
+    if (finger?.offering) more.close(); // it moves on: a glide that began slowly
+    if (finger) finger.offering = false;
     if (!finger || finger.key.kind !== "letter") return;
     const box = board.getBoundingClientRect();
     const steps = event.getCoalescedEvents?.() ?? [];
@@ -146,6 +180,7 @@ export function makeKeyboard(board, holder, does) {
       const at = pointOf(step);
       const [x, y] = finger.trail[0];
       finger.trail.push(at);
+      if (Math.hypot(at[0] - x, at[1] - y) > STILL) clearTimeout(offer);
       if (!finger.gliding && Math.hypot(at[0] - x, at[1] - y) > GLIDE) {
         finger.gliding = true;
         finger.element.classList.remove("down");
@@ -159,6 +194,15 @@ export function makeKeyboard(board, holder, does) {
     fingers.get(event.pointerId)?.element.classList.remove("down");
     fingers.delete(event.pointerId);
     clearTimeout(repeat);
+    clearTimeout(offer);
+    more.close();
+  });
+  board.addEventListener("keydown", (event) => {
+    const element = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest(".key"));
+    const key = element && keys.get(element);
+    if (!element || !key?.held || event.key !== "ArrowUp") return;
+    event.preventDefault();
+    more.open(element, key, holder.classList.contains("shifted"), true);
   });
   board.addEventListener("click", (event) => {
     const element = /** @type {Element} */ (event.target).closest(".key");
@@ -183,6 +227,13 @@ export function makeKeyboard(board, holder, does) {
   show("abc");
   return {
     show,
+    /** Show the letters of a locale. @param {import("./locale.js").Locale} locale */
+    use(locale) {
+      layers = layersOf(locale);
+      height = 1.5 * layers.letters.length;
+      holder.lang = board.lang = locale.code; // the browser raises i to İ in Turkish
+      show("abc");
+    },
     /**
      * Show the state of shift, and whether the shifted marks are shown.
      * @param {"off" | "once" | "locked"} shift
@@ -208,9 +259,9 @@ export function makeKeyboard(board, holder, does) {
     },
     /** Light up the key of a character that was typed on a hardware keyboard. @param {string} character */
     flash(character) {
-      const lower = character.toLowerCase();
+      const small = lower(character);
       for (const [element, key] of keys) {
-        if (key.value !== lower && key.shifted !== character) continue;
+        if (key.value !== small && key.shifted !== character) continue;
         element.classList.add("down");
         setTimeout(() => element.classList.remove("down"), 90);
         return;

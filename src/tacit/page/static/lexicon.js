@@ -5,6 +5,7 @@
 // JavaScript: a search goes to the next node, or skips all nodes of a prefix.
 
 import { SPECIALS } from "./compact.js";
+import { lower } from "./locale.js";
 import { every } from "./words.js";
 
 const APOSTROPHE = "'";
@@ -12,7 +13,9 @@ const LONGEST = 256; // letters of a word; longer ones are left out
 
 /**
  * Keys by number: `x[i]`, `y[i]` is the middle of the key that types `letters[i]`, in key widths.
- * @typedef {{letters: string[], x: number[], y: number[], width: number, height: number}} Layout
+ * `held` is the key that offers each letter without a key of its own, on a long press.
+ * @typedef {{letters: string[], held: Record<string, string>, x: number[], y: number[], width: number,
+ *   height: number}} Layout
  */
 /**
  * Prefixes in depth-first order: the key of its last letter, its length, and the first node that does not have this
@@ -26,21 +29,31 @@ const LONGEST = 256; // letters of a word; longer ones are left out
 
 /**
  * The layout as `tacit.keyboard.layout.as_json` gives it.
- * @param {{keys: {letter: string, x: number, y: number}[], width: number, height: number}} json
+ * @param {{keys: {letter: string, x: number, y: number}[], held: Record<string, string>, width: number, height: number}} json
  * @returns {Layout}
  */
-export function layoutOf({ keys, width, height }) {
-  return { letters: keys.map((k) => k.letter), x: keys.map((k) => k.x), y: keys.map((k) => k.y), width, height };
+export function layoutOf({ keys, held, width, height }) {
+  return { held, letters: keys.map((k) => k.letter), x: keys.map((k) => k.x), y: keys.map((k) => k.y), width, height };
 }
 
 /**
- * The keys that type a word: lower case, without accents; "" if some letter has no key.
+ * The keys that type a word: those of its letters, of the letters that offer them on a long press, or of the letters
+ * without their accents; none for a hyphen inside. "" if some character has no key.
  * @param {string} text
- * @param {string[]} letters
+ * @param {Pick<Layout, "letters" | "held">} layout
  */
-export function spell(text, letters) {
-  const plain = text.toLowerCase().replaceAll("’", APOSTROPHE).normalize("NFD").replace(/\p{M}/gu, "");
-  return plain && [...plain].every((c) => letters.includes(c)) ? plain : "";
+export function spell(text, { letters, held }) {
+  const plain = lower(text).replaceAll("’", APOSTROPHE).replace(/(?<=[^-])-(?=[^-])/gu, "").normalize("NFC");
+  let keys = "";
+  for (const c of plain) {
+    const bare = letters.includes(c) || held[c] ? c : c.normalize("NFD").replace(/\p{M}/gu, "");
+    for (const one of bare) {
+      const key = letters.includes(one) ? one : held[one];
+      if (!key) return "";
+      keys += key;
+    }
+  }
+  return keys;
 }
 
 /**
@@ -50,7 +63,7 @@ export function spell(text, letters) {
  * @returns {[number, number] | null}
  */
 export function middleOf(character, layout) {
-  const i = layout.letters.indexOf(spell(character, layout.letters));
+  const i = layout.letters.indexOf(spell(character, layout));
   return i < 0 ? null : [layout.x[i], layout.y[i]];
 }
 
@@ -76,7 +89,7 @@ export function lexiconOf(model, layout) {
 export function build(words, layout) {
   const entries = [];
   for (const { text, id } of words) {
-    const spelling = spell(text, layout.letters);
+    const spelling = spell(text, layout);
     if (spelling && spelling.length <= LONGEST) entries.push({ id, spelling });
   }
   entries.sort((a, b) => (a.spelling < b.spelling ? -1 : a.spelling > b.spelling ? 1 : a.id - b.id));

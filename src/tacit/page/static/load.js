@@ -4,13 +4,15 @@
 // model that is missing, newer or damaged is left out and reported; the others work.
 
 import { block, fold, open } from "./compact.js";
+import { PLAIN } from "./locale.js";
 
 /**
  * A model that can be switched to.
  * @typedef {{id: string, title: string, about: string, model: import("./compact.js").Compact}} Choice
  */
 /**
- * @typedef {{choices: Choice[], problems: string[], blocked: Set<string>, layout: any, parameters: any}} Loaded
+ * @typedef {{choices: Choice[], problems: string[], blocked: Set<string>, layout: any, parameters: any,
+ *   locale: import("./locale.js").Locale}} Loaded
  */
 
 /**
@@ -25,7 +27,7 @@ export async function load() {
     manifest = JSON.parse(new TextDecoder().decode(await bytes("models.json")));
   } catch (error) {
     problems.push(`The list of models cannot be read (${reason(error)}). Start \`tacit serve\` again and reload.`);
-    return { choices: [], problems, blocked: new Set(), layout: null, parameters: null };
+    return { choices: [], problems, blocked: new Set(), layout: null, parameters: null, locale: PLAIN };
   }
   problems.push(...(manifest.problems ?? []));
   const blocked = new Set(/** @type {string[]} */ (manifest.blocked ?? []).map(fold));
@@ -43,7 +45,7 @@ export async function load() {
   );
   const choices = opened.filter((choice) => choice !== null);
   if (!choices.length) problems.push("No model could be loaded, so no words are suggested; the keys still work.");
-  return { choices, problems, blocked, layout: manifest.layout, parameters: manifest.parameters };
+  return { choices, problems, blocked, layout: manifest.layout, parameters: manifest.parameters, locale: manifest.locale };
 }
 
 /** @param {string} name @returns {Promise<ArrayBuffer>} */

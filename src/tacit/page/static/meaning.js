@@ -3,6 +3,7 @@
 import { isOwn } from "./cache.js";
 import { correct, glide, makeDecoder } from "./decode.js";
 import { spell } from "./lexicon.js";
+import { lower } from "./locale.js";
 import { chances } from "./predict.js";
 
 /** @typedef {import("./decode.js").Decoder} Decoder */
@@ -35,12 +36,12 @@ export function makeDecoders(layout, parameters) {
  */
 export function meantBy(decoder, cache, { context, typed }, taps, kept) {
   const { layout } = decoder.lexicon;
-  const lower = typed.toLowerCase();
-  const spelling = spell(typed, layout.letters);
-  if (kept.has(lower) || isOwn(cache, lower) || !spelling || [...spelling].length !== [...typed].length) return null;
+  const small = lower(typed);
+  const spelling = spell(typed, layout);
+  if (kept.has(small) || isOwn(cache, small) || !spelling || [...spelling].length !== [...typed].length) return null;
   const chance = chances(decoder.model, cache, context);
   const { best, words } = correct(decoder, chance, context, taps, typed);
-  const onlyCase = typed !== lower && best.toLowerCase() === lower; // typed capitals are intended
+  const onlyCase = typed !== small && lower(best) === small; // typed capitals are intended
   return { best: onlyCase ? typed : best, words };
 }
 

@@ -7,6 +7,7 @@
 import { cacheProbability, isOwn, weightOf } from "./cache.js";
 import { capitalise, startsSentence, written } from "./capitals.js";
 import { fold, idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
+import { lower, upper } from "./locale.js";
 import { best } from "./suggest.js";
 import { starting } from "./words.js";
 
@@ -47,7 +48,7 @@ function variants(model, text) {
  */
 export function remembered(model, context) {
   const recent = context.slice(-model.order); // one more than it uses, so that no false start appears
-  return stateAfter(model, recent.map((w) => (idOf(model, w) === UNK ? w.toLowerCase() : w)));
+  return stateAfter(model, recent.map((w) => (idOf(model, w) === UNK ? lower(w) : w)));
 }
 
 /**
@@ -107,7 +108,7 @@ function likeliest(model, state, ids) {
  */
 export function predict(model, cache, { context, typed, shift = null }, k, blocked = new Set()) {
   const prefix = typed.replaceAll("’", "'");
-  const lower = prefix.toLowerCase();
+  const small = lower(prefix);
   const { cased } = model.facts;
   const state = remembered(model, context);
   const beta = cache ? weightOf(cache) : 0;
@@ -118,7 +119,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   if (cache && beta) {
     const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
     for (const text of cache.words.keys()) {
-      if (!text.startsWith(lower) || (blocked.size && blocked.has(fold(text)))) continue;
+      if (!text.startsWith(small) || (blocked.size && blocked.has(fold(text)))) continue;
       const ids = variants(model, text);
       if (ids.length ? ids.every((id) => model.hidden[id]) : !isOwn(cache, text)) continue; // unknown: perhaps a slip
       for (const id of ids) cachedIds.add(id);
@@ -130,7 +131,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   const guesses = cached.sort(byP).slice(0, cased ? 3 * k : k).map(({ id, text, p, depth }) => {
     return { id, word: id < Infinity ? wordOf(model, id) : text, p, depth, cached: true };
   });
-  const spellings = cased ? [prefix, lower, capitalise(lower), prefix.toUpperCase()] : [lower];
+  const spellings = cased ? [prefix, small, capitalise(small), upper(prefix)] : [small];
   for (const spelling of new Set(spellings)) {
     const [first, last] = spelling ? starting(model.words, spelling) : [0, model.words.count];
     const [from, to] = [first + SPECIALS.length, last + SPECIALS.length];

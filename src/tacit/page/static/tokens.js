@@ -4,6 +4,9 @@
 // a run of one mark is one token. Python's possessive repeats are not needed here: where one could give characters
 // back, a look-ahead forbids it.
 
+import { current, elidedEnd } from "./locale.js";
+import { makeSegmenter } from "./segments.js";
+
 const LETTER = "[\\p{L}\\p{N}_]"; // Python's \w
 const PART = `(?:${LETTER}|(?=[\\u0300-\\u1fff])[\\p{Mn}\\p{Mc}])`; // with combining accents
 const JOIN = "['\\-\\u200c\\u200d]";
@@ -28,7 +31,28 @@ const WORD = `${PART}+(?:${JOIN}${PART}+|(?<=\\p{Nd})[.,:]\\p{Nd}${PART}*)*`;
 const RUNS =
   "[!?]+|" + [...".,…-–—*~=#/\\|+^&%$@:;()[]{}\"'`_"].map((c) => `${c.replace(/[.*+?^${}()|[\]\\/]/, "\\$&")}+`).join("|");
 
-const TOKEN = new RegExp([EMOJI, PLACEHOLDER, URL, EMAIL, EMOTICON, WORD, RUNS, `[^${WHITE}]`].join("|"), "gu");
+const BEFORE_WORDS = [EMOJI, PLACEHOLDER, URL, EMAIL, EMOTICON];
+const AFTER_WORDS = [WORD, RUNS, `[^${WHITE}]`];
+const TOKEN = new RegExp([...BEFORE_WORDS, ...AFTER_WORDS].join("|"), "gu");
+
+/** Made once for each locale. @type {WeakMap<import("./locale.js").Locale, (text: string) => string[]>} */
+const splitters = new WeakMap();
+
+/** @param {import("./locale.js").Locale} locale @returns {(text: string) => string[]} */
+function splitterOf({ elided, segments }) {
+  if (segments) {
+    const cut = makeSegmenter(segments);
+    const some = new RegExp(`[${segments.run}]`, "u");
+    const isWhole = (/** @type {string} */ token) => !some.test(token) || /^(?:http|www\.|<)/.test(token);
+    return (text) => (text.match(TOKEN) ?? []).flatMap((token) => (isWhole(token) ? [token] : cut(token)));
+  }
+  if (!elided.length) return (text) => text.match(TOKEN) ?? [];
+  const anyCase = (/** @type {string} */ word) => [...word].map((c) => `[${c}${c.toUpperCase()}]`).join("");
+  const short = [...elided].sort((a, b) => b.length - a.length).map(anyCase).join("|");
+  const joined = `(?<!${PART})(?:${short})'(?=${PART}|[${WHITE}]|$)`;
+  const token = new RegExp([...BEFORE_WORDS, joined, ...AFTER_WORDS].join("|"), "gu");
+  return (text) => text.match(token) ?? [];
+}
 
 /**
  * The tokens of any text; a typographic apostrophe becomes the plain one.
@@ -36,7 +60,10 @@ const TOKEN = new RegExp([EMOJI, PLACEHOLDER, URL, EMAIL, EMOTICON, WORD, RUNS, 
  * @returns {string[]}
  */
 export function tokenize(text) {
-  return text.replaceAll("’", "'").match(TOKEN) ?? [];
+  const locale = current();
+  const split = splitters.get(locale) ?? splitterOf(locale);
+  splitters.set(locale, split);
+  return split(text.replaceAll("’", "'"));
 }
 
 export const TAIL = 2000; // characters that are read: no model here uses as much
@@ -53,15 +80,33 @@ const LONGEST_WORD = 48; // characters of a word that is completed or corrected
 /**
  * The model's input, from the text before the caret; a line is a message.
  * @param {string} before
+ * @param {boolean} [finished] whether the last word is finished, where no space says so
  * @returns {Place}
  */
-export function placeOf(before) {
+export function placeOf(before, finished = false) {
   const start = Math.max(before.lastIndexOf("\n") + 1, before.length - TAIL);
   const tail = before.slice(start);
   const cut = start > 0 && before[start - 1] !== "\n";
   const run = TYPED.exec(tail.slice(-LONGEST_WORD - 1))?.[0] ?? "";
   const word = run.replace(LEAD, "");
-  const typed = word.length > LONGEST_WORD ? "" : word;
+  const typed = inProgress(word, tail, finished);
   const context = tokenize(tail.slice(0, tail.length - typed.length));
   return { context: cut ? ["", ...context.slice(1)] : context, typed }; // the first may be half a word
+}
+
+/**
+ * The part of the letters before the caret that is the word in progress: without elided words before it, and in a script
+ * without spaces the last word.
+ * @param {string} word
+ * @param {string} tail
+ * @param {boolean} finished
+ */
+function inProgress(word, tail, finished) {
+  if (current().segments) {
+    const last = word && !finished ? (tokenize(tail).pop() ?? "") : "";
+    return last.length > LONGEST_WORD ? "" : word.slice(word.length - last.length);
+  }
+  const apostrophe = current().elided.length ? word.search(/['’](?!.*['’])/u) + 1 : 0;
+  const begun = apostrophe && elidedEnd(word.slice(0, apostrophe)) ? word.slice(apostrophe) : word;
+  return begun.length > LONGEST_WORD ? "" : begun;
 }
