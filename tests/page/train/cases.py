@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,12 +76,17 @@ def case(
     return Case(config, text, vocabulary, params, carried, number, round_, config.client.lr)
 
 
-def trained(case: Case) -> Reply:
-    """What Python's client sends."""
+def training_of(case: Case) -> Callable[[], Reply]:
+    """Python's client, compiled for this task."""
     ready = train._compiled(case.config, case.text, language_model(case.config.model, case.vocabulary), 20, 10)
     clip = () if isinstance(ready.sent.clip, tuple) else jnp.float32(case.config.privacy.clip)
     sent = Broadcast(case.params, case.carried or ready.sent.carried, clip)
-    return jax.device_get(ready.train(sent, case.number, case.round, case.lr))
+    return lambda: jax.device_get(ready.train(sent, case.number, case.round, case.lr))
+
+
+def trained(case: Case) -> Reply:
+    """What Python's client sends."""
+    return training_of(case)()
 
 
 def write(folder: Path, name: str, case: Case, reply: Reply) -> None:

@@ -14,7 +14,7 @@
 //
 // The answer holds what a Python client sends, before a rule makes a message of it (message.js does):
 //
-//     update     arrays by name: w − w_t
+//     update     arrays by name: w − w_t;  params: w itself
 //     carried    the moments after training, as `carried` of the task
 //     weight     of this client: its sentences, or (sampling.weight = "words") its words
 //     report     {loss, steps, words, clients: 1, norm, refused: 0}: loss is the sum of the steps' mean losses
@@ -56,6 +56,7 @@ import { leaves, modelOf } from "./shapes.js";
 /**
  * @typedef {object} Answer
  * @property {Record<string, Float32Array>} update
+ * @property {Record<string, Float32Array>} params
  * @property {Float32Array[]} carried
  * @property {number} weight
  * @property {Report} report
@@ -115,10 +116,11 @@ export function trainLocally(task, module, progress = () => {}) {
     progress(i + 1, work.steps);
   }
 
-  const update = /** @type {Record<string, Float32Array>} */ ({});
+  const [update, params] = /** @type {Record<string, Float32Array>[]} */ ([{}, {}]);
   let square = 0;
   for (const leaf of every) {
     const [after, before] = [k.get(w + 4 * leaf.at, leaf.size), k.get(w0 + 4 * leaf.at, leaf.size)];
+    params[leaf.name] = after.slice();
     update[leaf.name] = after.map((x, i) => x - before[i]);
     square += update[leaf.name].reduce((sum, x) => sum + x * x, 0);
   }
@@ -131,7 +133,7 @@ export function trainLocally(task, module, progress = () => {}) {
   const held = Math.min(task.sentences.length, client.max_examples || Infinity);
   const weight = Math.fround(config.sampling?.weight === "words" ? cells / client.epochs : held);
   const seconds = (performance.now() - begun) / 1000;
-  return { update, carried, weight, report, facts: { engine: module ? "wasm" : "javascript", cells, seconds } };
+  return { update, params, carried, weight, report, facts: { engine: module ? "wasm" : "javascript", cells, seconds } };
 }
 
 /** @param {Config} config @returns {[Model, Client]} */

@@ -19,7 +19,7 @@ self.onmessage = async (event) => {
   const { task } = event.data;
   try {
     const answer = trainLocally(task, await ready, (step, steps) => self.postMessage({ progress: [step, steps] }));
-    const arrays = [...Object.values(answer.update), ...answer.carried];
+    const arrays = [...Object.values(answer.update), ...Object.values(answer.params), ...answer.carried];
     /** @type {any} */ (self).postMessage({ answer }, arrays.map((array) => array.buffer));
   } catch (error) {
     const { reason = "training", message } = /** @type {any} */ (error);
