@@ -54,13 +54,17 @@ CASES: dict[str, tuple[str, list[str], float]] = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tasks with the replies of Python's client, and draws of its random numbers."""
     made = tmp_path_factory.mktemp("cases")
+    fill(made)
+    return made
+
+
+def fill(made: Path) -> None:
     for name, (preset, settings, moments) in CASES.items():
         text = cases.sentences(23, 40, seed=1)
         case = cases.case(resolve(preset, settings), text, 40, moments=moments)
         cases.write(made, name, case, cases.trained(case))
     (made / "names.json").write_text(json.dumps(sorted(CASES)), "utf-8")
     (made / "random.json").write_text(json.dumps(draws()), "utf-8")
-    return made
 
 
 def draws() -> dict[str, object]:

@@ -10,7 +10,7 @@
 // A page whose policy requires trusted types gives its own `spawn`. The Worker's script needs 'wasm-unsafe-eval' in the
 // script-src that it is served with; without it training is slower.
 
-import { TaskError } from "./local.js";
+import { TaskError } from "./task_error.js";
 
 /** @typedef {import("./local.js").Task} Task */
 /** @typedef {import("./local.js").Answer} Answer */
