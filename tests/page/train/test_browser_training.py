@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gzip
 import hashlib
 import json
 import os
@@ -21,8 +23,13 @@ import site_of_training
 from tacit.base.randomness import bits, stream, uniform
 from tacit.federated.batching import order_of_work
 from tacit.federated.client_config import ClientConfig
+from tacit.federated.evaluation import client_sums, scorer
+from tacit.models import language_model
+from tacit.personal import gate, split, trial
+from tacit.personal.strategies import Strategy
+from tacit.personal.sums import Outcome
 from tacit.runs.config import resolve
-from tacit.text.packed import bucket
+from tacit.text.packed import bucket, pack
 
 HERE = Path(__file__).parent / "js"
 SMALL = ["model.embedding=8", "model.hidden=8", "client.batch=5"]
@@ -63,8 +70,45 @@ def fill(made: Path) -> None:
         text = cases.sentences(23, 40, seed=1)
         case = cases.case(resolve(preset, settings), text, 40, moments=moments)
         cases.write(made, name, case, cases.trained(case))
+    write_own(made)
     (made / "names.json").write_text(json.dumps(sorted(CASES)), "utf-8")
     (made / "random.json").write_text(json.dumps(draws()), "utf-8")
+
+
+def write_own(made: Path) -> None:
+    """A person whom the gate accepts, and Python's decision; and the scores of the model on all of the text."""
+    rng = np.random.default_rng(4)
+    habit = rng.integers(3, 40, 6)  # what this person says again and again
+    lines = [np.array([0, *(habit[: rng.integers(2, 7)] if i % 3 else rng.integers(2, 40, 5)), 1]) for i in range(60)]
+    text = pack([lines], ["a"])
+    config = resolve("gboard", [*LSTM, "model.dropout=0.2"])
+    model = language_model(config.model, 40)
+    params = model.init(jax.random.key(1))
+    options = trial.Tuning(max_tokens=150, epochs=2, max_words=4, batching="sentences", seed=5)
+    strategy = Strategy(4, (1.0,))
+    ready = trial.prepare(model, params, split.split(text), options)
+    second, third = trial.look(ready, [strategy])[strategy]
+    (tuned,) = trial.tuned_models(ready, strategy, np.array([0]))
+    weight = np.float32(1)  # an update as a reply has it
+    update = jax.tree.map(lambda a, b: np.asarray(a) - np.asarray(b), tuned, params)
+    case = cases.Case(config, text, 40, params, [], 0, 0, 1.0)
+    cases.write(made, "own", case, {"message": [update, weight]})
+
+    def told(part: Outcome) -> dict[str, int]:
+        return {name: int(getattr(part, name)[0]) for name in ("words", "before", "won", "lost")}
+
+    sums = client_sums(scorer(model), params, text)
+    facts = {
+        "task": {"rate": 1.0, "batch": 4, "epochs": 2, "maxTokens": 150, "maxWords": 4, "seed": 5, "number": 0},
+        "cuts": split.split(text).cuts[0, 1:3].tolist(),
+        "gate": told(second),
+        "last": told(third),
+        "passes": [[m, bool(gate.passes(second.won, second.lost, second.words, m)[0])] for m in (0.0, 0.2, 0.4, 0.9)],
+        "mcnemar": [[a, b, float(gate.mcnemar(np.array([a]), np.array([b]))[0])] for a, b in ((5, 0), (0, 4), (30, 17))],
+        "scores": {field.name: float(getattr(sums, field.name)[0]) for field in dataclasses.fields(sums)},
+    }
+    assert facts["gate"]["won"] > facts["gate"]["lost"]
+    (made / "own-facts.json").write_text(json.dumps(facts), "utf-8")
 
 
 def draws() -> dict[str, object]:
@@ -159,6 +203,4 @@ def test_a_training_is_cancelled_and_leaves_nothing(opened) -> None:
 
 def test_page_code_is_small() -> None:
     sent = [f for f in (site_of_training.STATIC / "train").iterdir() if f.suffix in (".js", ".wasm")]
-    import gzip
-
     assert sum(len(gzip.compress(f.read_bytes(), 9)) for f in sent) < 40_000
