@@ -1,0 +1,133 @@
+"""Measures training in the browser against Python's: differences, processor time, and how late the page becomes.
+
+A client of the built-in typists trains an epoch of 400 sentences: `gboard` (SGD) and the GRU of `adam-papers` (Adam, the
+second moment travels, dropout), each in a first round and in a second one, which begins where Python's first one ended.
+The same tasks are trained by Python, by the WebAssembly in node, by plain JavaScript in node, and in a Worker of
+Chromium, while the page's main thread runs a timer of 10 ms.
+
+    python benchmarks/browser_training.py
+
+Prints a JSON line for each measurement. Needs node and Chromium (`make browser`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+sys.path[:0] = ["tests/page", "tests/page/train"]
+import cases
+import site_of_training as training_site
+from page_site import chromium
+from playwright.sync_api import sync_playwright
+
+from tacit.federated.client_optimisers import first_moments
+from tacit.models import language_model
+from tacit.runs.config import resolve
+from tacit.text.packed import Packed
+from tacit.text.prepare import prepare
+
+SENTENCES, VOCABULARY, TIMES, IDLE = 400, 10_000, 5, 3000  # IDLE: milliseconds
+PRESETS = {
+    "gboard": ("gboard", []),
+    "gru": ("adam-papers", ["text.corpus=typists", "text.protocol=plain", "text.vocabulary=10000"]),
+}
+
+
+def one_client() -> Packed:
+    """Returns a client with 400 sentences of the typists; its words are among the first 10,000."""
+    config = resolve("gboard", ["typists.users=200", f"typists.messages={SENTENCES}", "text.vocabulary=0"])
+    ready = prepare(config.text, config.partition, config.typists, seed=0)
+    most = int(np.argmax(ready.clients.sizes))
+    text = ready.clients.gather(np.array([most]))
+    kept = min(SENTENCES, int(text.sizes[0]))
+    return text.take(np.arange(kept), np.array([0, kept]), text.names)
+
+
+def python_rounds(folder: Path, name: str, text: Packed) -> None:
+    """Writes two rounds of a preset, and prints Python's processor time."""
+    preset, settings = PRESETS[name]
+    config = resolve(preset, settings)
+    model = language_model(config.model, VOCABULARY)
+    params = model.init(jax.random.key(config.seed))
+    carried = list(first_moments(config.client, params))
+    for round_ in (0, 1):
+        case = cases.Case(config, text, VOCABULARY, params, carried, 3, round_, config.client.lr)
+        reply = cases.trained(case)
+        cases.write(folder, f"{name}-{round_ + 1}", case, reply)
+        update, weight = reply.message
+        params = jax.tree.map(lambda w, u, by=weight: np.asarray(w + u / by, np.float32), params, update)
+        carried = [np.asarray(m / weight, np.float32) for m in reply.carried[0]] if reply.carried else []
+    run = cases.training_of(case)
+    seconds = []
+    for _ in range(TIMES + 1):
+        begun = time.process_time()
+        run()
+        seconds.append(time.process_time() - begun)
+    count = sum(leaf.size for leaf in jax.tree.leaves(params))
+    say(name=name, engine="jax", parameters=count, processor_s=statistics.median(seconds[1:]))
+
+
+def in_node(folder: Path, names: list[str]) -> None:
+    """Trains in node, with and without WebAssembly."""
+    command = ["node", "benchmarks/browser_training.mjs", str(folder), str(TIMES), *names]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as node:
+        assert node.stdout
+        for line in node.stdout:
+            found = json.loads(line)
+            seconds = found.pop("seconds")
+            say(**found, processor_s=statistics.median(seconds))
+    if node.returncode:
+        raise SystemExit(f"node ended with {node.returncode}")
+
+
+def in_chromium(folder: Path, names: list[str]) -> None:
+    """Trains in a Worker of Chromium; how late the page's timer is, idle and meanwhile."""
+    with training_site.running(folder) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        for name in names:
+            page = browser.new_page()
+            page.set_default_timeout(300_000)
+            page.goto(address)
+            found = page.evaluate(training_site.TRAIN, {"name": name, "idle": IDLE})
+            late = {when: found.pop(when) for when in ("before", "during")}
+            found["steps"] = len(found["steps"])
+            for when, delays in late.items():
+                found |= {f"{when}_ms_p{q}": round(float(np.percentile(delays, q)), 2) for q in (50, 95, 99)}
+            say(name=name, browser=f"Chromium {browser.version}", **found)
+            page.close()
+        browser.close()
+
+
+def say(**facts: Any) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+def main() -> None:
+    if not shutil.which("node"):
+        raise SystemExit("node is not installed: make browser")
+    loaded = [f for f in sorted((training_site.STATIC / "train").iterdir()) if f.suffix in (".js", ".wasm")]
+    say(files=len(loaded), gzip_bytes=sum(len(gzip.compress(f.read_bytes(), 9)) for f in loaded))
+    with tempfile.TemporaryDirectory() as folder:
+        text = one_client()
+        say(sentences=len(text.lengths), words=int(text.lengths.sum()), vocabulary=VOCABULARY)
+        for name in PRESETS:
+            python_rounds(Path(folder), name, text)
+        names = [f"{name}-{round_}" for name in PRESETS for round_ in (1, 2)]
+        in_node(Path(folder), names)
+        in_chromium(Path(folder), names[::2])
+
+
+if __name__ == "__main__":
+    main()
