@@ -9,19 +9,25 @@ from typing import Any, NamedTuple
 
 
 class Taps(NamedTuple):
-    """The spatial model of taps, and the rule by which the literal stays."""
+    """The noisy channel of taps: how a word becomes taps, and the prior of words that nobody knows."""
 
-    sigma_x: float = 0.42  # spread of taps around the centre of the intended key
+    sigma_x: float = 0.42  # usual spread of taps around the centre of the intended key
     sigma_y: float = 0.50
-    omission: float = 4.6  # a letter without a tap: −ln 0.01
-    apostrophe: float = 0.7  # an apostrophe without a tap: −ln 0.5
-    insertion: float = 6.9  # a tap without a letter: −ln 0.01, landing anywhere in nine keys
-    transposition: float = 4.6  # two letters tapped in the wrong order: −ln 0.01
+    steady: float = 3.0  # weight of that spread beside the one that a word's own taps show, in taps,
+    usual: float = 1.0  # where this is usual: 2 × the cost of the nearest key
+    omission: float = 4.6  # a letter without a tap
+    single: float = 3.0  # the second of two equal letters without a tap
+    apostrophe: float = 0.7  # an apostrophe without a tap
+    insertion: float = 6.9  # a tap without a letter,
+    double: float = 4.0  # or this if it hits the key of the tap before
+    transposition: float = 4.6  # two letters tapped in the wrong order
+    vowel: float = 4.0  # a vowel written for another one, after the first letter
+    wrong: float = 6.0  # another letter written for a letter, after the first letter
+    space: float = 6.0  # a space without a tap, between two words
     beam: float = 17.0  # words that cost more than this above the lower bound are not considered
-    clear: float = 0.3  # a tap is clear if the key that it hit costs at most this
-    unknown: float = 4.0  # a literal that is not a known word: −ln 0.018,
-    letter: float = 1.2  # plus this for each letter with a clear tap,
-    unclear: float = 8.0  # or this for each letter without
+    unknown: float = 4.0  # a word that nobody knows: this,
+    letter: float = 1.0  # plus this times −ln p of its letters
+    stays: float = 3.0  # what a word must be ahead of a known one that was typed
     language: float = 1.0  # λ, weight of the language model
 
 

@@ -51,7 +51,6 @@ class Correction(NamedTuple):
     best: str
     literal: str  # the letters of the keys that were hit
     known: bool  # the literal is a word of the model
-    clear: bool  # every tap was clear
     words: list[Candidate]
 
 
@@ -116,22 +115,22 @@ class Suggester:
         tokens, at = tokens_of(context), points(taps)
         shown = None if typed is None else typed.replace("’", "'")
         spelling = None if shown is None else (spell(shown, self.layout.letters) or shown)
-        decoded = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling)
+        kept = self._hidden_log_p(tokens, shown)
+        decoded = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling, kept)
         start = self.capitals and starts_sentence(tokens)
         literal = decoded.literal if shown is None else shown
         if shown is None and start:
             literal = capitalise(literal)
         every = self._candidates(decoded.ranked, start, shown)
-        if decoded.clear and self._is_hidden(literal):
-            best = literal  # a blocked word is never suggested, but the person typed it
-        elif decoded.known and decoded.clear:
-            same = (c.word for c in every if spell(c.word, self.layout.letters) == decoded.literal)
-            best = next(same, literal)
-        elif every and (decoded.known or every[0].score > decoded.score):
-            best = every[0].word
-        else:
-            best = literal
-        return Correction(best, literal, decoded.known, decoded.clear, every[:k])
+        best = literal
+        if isinstance(decoded.best, decode.Pair):
+            best = self._pair(decoded.best, start, shown).word
+        elif decoded.best is not None:
+            place = int(decoded.ranked.words[decoded.best])
+            best = self._written(self.source.words[int(self.lexicon.ids[place])], start, shown)
+        every += [self._pair(pair, start, shown) for pair in decoded.pairs]
+        every.sort(key=lambda candidate: -candidate.score)
+        return Correction(best, literal, decoded.known, every[:k])
 
     def glide(
         self, context: Context, trail: ArrayLike, k: int = 3, shift: bool | None = None
@@ -172,10 +171,17 @@ class Suggester:
             return [prefix.lower()]
         return list(dict.fromkeys([prefix, prefix.lower(), capitalise(prefix.lower()), prefix.upper()]))
 
-    def _is_hidden(self, word: str) -> bool:
-        """Returns whether a word is in the vocabulary and never suggested."""
-        ids = (self.source.id(form) for form in (word, word.lower()))
-        return any(i != UNK and self.source.hidden(i) for i in ids)
+    def _pair(self, pair: decode.Pair, start: bool, typed: str | None) -> Candidate:
+        """Returns two words, with a space, as a candidate."""
+        one, other = (self.source.words[int(self.lexicon.ids[i])] for i in (pair.first, pair.second))
+        shown = f"{self._written(one, start, typed)} {self._written(other, False, None)}"
+        return Candidate(shown, pair.score, exp(pair.log_p), pair.cost)
+
+    def _hidden_log_p(self, tokens: Sequence[str], word: str | None) -> float:
+        """Returns log p of a word that the vocabulary has and that is never suggested, −inf for any other."""
+        forms = [] if word is None else [word, word.lower()]
+        ids = [i for i in map(self.source.id, forms) if i != UNK and self.source.hidden(i)]
+        return float(self._chances(tokens)(np.array(ids, np.int64)).max()) if ids else -np.inf
 
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")
