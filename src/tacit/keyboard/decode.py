@@ -77,12 +77,12 @@ def tapped(
     chances: Chances,
     settings: Parameters,
     typed: str | None = None,
-    kept: float = -np.inf,
+    hidden: Callable[[str], float] = lambda literal: -np.inf,
 ) -> Tapped:
     """Decodes taps into ranked words and the literal.
 
-    `typed` is the spelling that was shown, if any, and `kept` log p of the literal if it is a word that is never
-    suggested.
+    `typed` is the spelling that was shown, if any. `hidden` gives log p of a word that is never suggested, −inf for
+    any other.
     """
     rules = settings.taps
     ranked = rank(lexicon, taps.search(lexicon, points, rules), chances, rules.language)
@@ -91,6 +91,7 @@ def tapped(
     literal = hit if typed is None else typed
     over = float(np.maximum(costs.min(axis=1) - rules.insertion, 0).sum())
     spellings = [lexicon.spellings[i] for i in ranked.words.tolist()]
+    kept = hidden(literal)
     if literal in spellings or kept > -np.inf:
         same = [score for score, keys in zip(ranked.scores.tolist(), spellings, strict=True) if keys == literal]
         score = max([rules.language * kept - over, *same])
@@ -102,7 +103,7 @@ def tapped(
             best = spellings.index(literal)
         return Tapped(ranked, (), literal, True, score, best)
     score = -(rules.unknown - rules.letter * spelling.log_p(lexicon.letters, literal) + over)
-    pairs = split(lexicon, literal, chances, rules) if typed is not None or not over else ()
+    pairs = split(lexicon, literal, chances, rules)
     first = float(ranked.scores[0]) if len(ranked.scores) else -np.inf
     second = pairs[0].score if pairs else -np.inf
     top: int | Pair | None = None
@@ -133,5 +134,9 @@ def split(lexicon: Lexicon, literal: str, chances: Chances, rules: Taps) -> tupl
 def glided(
     lexicon: Lexicon, every: glide.Paths, trail: Floats, chances: Chances, settings: Parameters
 ) -> Ranked:
-    """Decodes a glide into ranked words."""
-    return rank(lexicon, glide.search(every, trail, settings.glide), chances, settings.glide.language)
+    """Decodes a glide into ranked words; into none if no word fits the trail well."""
+    rules = settings.glide
+    ranked = rank(lexicon, glide.search(every, trail, rules), chances, rules.language)
+    if len(ranked.words) and ranked.scores[0] < -rules.nothing:
+        return Ranked(*(column[:0] for column in ranked))
+    return ranked

@@ -115,8 +115,10 @@ class Suggester:
         tokens, at = tokens_of(context), points(taps)
         shown = None if typed is None else typed.replace("’", "'")
         spelling = None if shown is None else (spell(shown, self.layout.letters) or shown)
-        kept = self._hidden_log_p(tokens, shown)
-        decoded = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling, kept)
+        chances = self._chances(tokens)
+        decoded = decode.tapped(
+            self.lexicon, at, chances, self.parameters, spelling, lambda word: self._hidden(word, shown, chances)
+        )
         start = self.capitals and starts_sentence(tokens)
         literal = decoded.literal if shown is None else shown
         if shown is None and start:
@@ -128,8 +130,11 @@ class Suggester:
         elif decoded.best is not None:
             place = int(decoded.ranked.words[decoded.best])
             best = self._written(self.source.words[int(self.lexicon.ids[place])], start, shown)
-        every += [self._pair(pair, start, shown) for pair in decoded.pairs]
-        every.sort(key=lambda candidate: -candidate.score)
+        pairs = {}
+        for pair in decoded.pairs:
+            two = self._pair(pair, start, shown)
+            pairs.setdefault(two.word, two)
+        every = sorted([*every, *pairs.values()], key=lambda candidate: -candidate.score)
         return Correction(best, literal, decoded.known, every[:k])
 
     def glide(
@@ -177,11 +182,11 @@ class Suggester:
         shown = f"{self._written(one, start, typed)} {self._written(other, False, None)}"
         return Candidate(shown, pair.score, exp(pair.log_p), pair.cost)
 
-    def _hidden_log_p(self, tokens: Sequence[str], word: str | None) -> float:
+    def _hidden(self, literal: str, shown: str | None, chances: decode.Chances) -> float:
         """Returns log p of a word that the vocabulary has and that is never suggested, −inf for any other."""
-        forms = [] if word is None else [word, word.lower()]
-        ids = [i for i in map(self.source.id, forms) if i != UNK and self.source.hidden(i)]
-        return float(self._chances(tokens)(np.array(ids, np.int64)).max()) if ids else -np.inf
+        word = literal if shown is None else shown
+        ids = [i for i in map(self.source.id, (word, word.lower())) if i != UNK and self.source.hidden(i)]
+        return float(chances(np.array(ids, np.int64)).max()) if ids else -np.inf
 
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")

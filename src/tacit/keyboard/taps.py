@@ -108,7 +108,7 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
 
     words, costs = [], []
     live = np.zeros(1, np.int64)  # nodes of this level within the beam
-    column = spent[None]  # [live, taps + 1] their D
+    column = (spent + np.where(np.arange(m + 1) > 0, settings.edge, 0.0))[None]  # [live, taps + 1] their D
     before = np.full((1, m + 1), np.inf)  # [live, taps + 1] D of their parents
     last = np.full(1, -1)  # [live] their letters
     for depth, (level, below) in enumerate(pairwise(lexicon.levels)):
@@ -117,10 +117,13 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
         letter = below.letters[nodes]
         above = column[parent]  # [nodes, taps + 1]
         lacking = np.where(letter == last[parent], np.minimum(omit[letter], settings.single), omit[letter])
-        new = above + lacking[:, None]
-        new[:, 1:] = np.minimum(new[:, 1:], above[:, :-1] + (mind if depth else hand)[letter])
+        lacking += 0.0 if depth else settings.edge
+        new = np.full(above.shape, np.inf)
+        new[:, 1:] = above[:, :-1] + (mind if depth else hand)[letter]
         crossed = before[parent, :-2] + hand[letter, :-1] + hand[last[parent], 1:] + settings.transposition
         new[:, 2:] = np.minimum(new[:, 2:], crossed)
+        whole = new[:, m].copy()  # the last tap is for the last letter
+        new = np.minimum(new, above + lacking[:, None])
         new = np.minimum.accumulate(new - spent, axis=1) + spent  # any number of extra taps
         # A transposition that begins at the parent may still need this node.
         best = np.minimum(new.min(axis=1), above.min(axis=1) + settings.transposition)
@@ -130,9 +133,10 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
         place[live] = np.arange(len(live))
         ends = place[below.ends]
         ends, ending = ends[ends >= 0], below.words[ends >= 0]
-        cheap = column[ends, m] <= settings.beam
+        cost = np.minimum(whole[kept][ends], column[ends, m] + settings.edge)
+        cheap = cost <= settings.beam
         words.append(ending[cheap])
-        costs.append(column[ends[cheap], m])
+        costs.append(cost[cheap])
         if not len(live):
             break
     every, cost = np.concatenate(words), np.concatenate(costs)
