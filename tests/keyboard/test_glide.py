@@ -16,7 +16,7 @@ from tacit.keyboard import glide
 from tacit.keyboard.layout import QWERTY, centre
 from tacit.keyboard.lexicon import build, polyline
 from tacit.keyboard.measures import noise
-from tacit.keyboard.parameters import Glide
+from tacit.keyboard.parameters import DEFAULT, Glide
 
 LETTERS = st.sampled_from("asdfghjklerio'")
 WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=6), min_size=1, max_size=20, unique=True)
@@ -62,7 +62,8 @@ def formula(word: str, line: list[tuple[float, float]], rules: Glide) -> float:
             continue
         u, w = walk(line, rules.points), walk(ideal, rules.points)
         location, shape = apart(u, w) / rules.sigma_location, apart(form(u), form(w)) / rules.sigma_shape
-        best = min(best, (location**2 + shape**2) / 2)
+        ends = (math.dist(line[0], ideal[0]) ** 2 + math.dist(line[-1], ideal[-1]) ** 2) / rules.sigma_ends**2
+        best = min(best, (location**2 + shape**2 + ends) / 2)
     return best
 
 
@@ -86,8 +87,20 @@ def test_points_at_equal_distances(line, count):
 
 
 def test_the_beam_is_above_the_best_however_far_that_is():
-    away = flat(["hello"]).glide("", taps_of("hello") + np.array([1.5, 0.0]))
-    assert away[0].word == "Hello" and away[0].cost > Glide().beam
+    lexicon = build(["hello"], [0])
+    found = glide.search(glide.paths(lexicon), taps_of("hello") + np.array([1.5, 0.0]))
+    assert len(found.words) == 1 and found.costs[0] > Glide().beam
+
+
+def test_a_trail_that_fits_no_word_well_gives_nothing():
+    asked = talk()
+    trail = taps_of("money") + np.array([0.0, 0.3])
+    (found, *_) = asked.glide("value for", trail)
+    assert found.word == "money"
+    for above, kept in ((0.1, 1), (-0.1, 0)):
+        rules = DEFAULT._replace(glide=DEFAULT.glide._replace(nothing=above - found.score))
+        assert len(talk(parameters=rules).glide("value for", trail, k=1)) == kept
+    assert asked.glide("value for", taps_of("poilkjhgfdsa")) == []  # no word is near
 
 
 @pytest.mark.parametrize(

@@ -84,12 +84,14 @@ def decoded(suggester: suggestions.Suggester, words: Vocabulary, text: Packed) -
         noisy = at + draw.normal(size=at.shape) * (0.0 if i % 5 == 0 else 0.35)
         if i % 7 == 3 and len(noisy) > 2:
             noisy = np.delete(noisy, 1, axis=0)
+        if i % 11 == 5:  # two words without their space
+            noisy = np.concatenate([noisy, [layout.centre(c) for c in "the"]])
         noisy = noisy.round(4)
         typed = layout.nearest(noisy)
         typed = typed.capitalize() if i % 3 == 0 else typed
         meant = suggester.correct(context, noisy, k=3, typed=typed)
         ranked = [[c.word, c.score, c.cost] for c in meant.words]
-        taps.append([context, noisy.tolist(), typed, meant.best, meant.known, meant.clear, ranked])
+        taps.append([context, noisy.tolist(), typed, meant.best, meant.known, ranked])
         line = np.repeat(at, 6, axis=0)[: 6 * len(at)] + draw.normal(size=(6 * len(at), 2)) * 0.12
         trail = line.round(4)
         drawn = suggester.glide(context, trail, k=3)

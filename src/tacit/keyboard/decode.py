@@ -2,15 +2,16 @@
 
     score(w) = −cost(input | w) + λ log p(w | context)
 
-Candidates are the words that taps.py or glide.py find near the input; the best score wins. Taps have one more
-candidate, the literal: the letters as they were typed, in the vocabulary or not, so that names are not corrected away.
-A tap is clear if the key that it hit costs at most `clear`. The rule for the literal:
+Candidates are the words that taps.py or glide.py find near the input; the best score wins. Taps have more candidates:
 
-1. The literal is a known word and every tap is clear: it stays, whatever the context.
-2. The literal is not a known word: its score is −(unknown + letter · clear taps + unclear · other taps), minus the
-   cost of its taps above `insertion`. If every tap is clear, only a word that is a small slip away and likely in this
-   context beats it.
-3. The literal is a known word with an unclear tap: it is treated like every other word.
+1. The literal, the letters as they were typed. If no word is spelt so, it may be a word that nobody knows, with
+
+       score = −unknown + letter · log p(its letters)                      (spelling.py)
+
+   so that names are not corrected away, and slips, whose letters look like no word's, are.
+2. Two words without the space between them: −space + λ (log p of each).
+3. If the literal is a known word, a person has seen a word and left it: another one must be ahead by `stays`. A word
+   that only adds an apostrophe need not: *dont* becomes *don't* where that is likelier.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.base.arrays import Floats, Ints
-from tacit.keyboard import glide, taps
+from tacit.keyboard import glide, spelling, taps
+from tacit.keyboard.layout import APOSTROPHE
 from tacit.keyboard.lexicon import Lexicon
-from tacit.keyboard.parameters import Parameters
+from tacit.keyboard.parameters import Parameters, Taps
 from tacit.keyboard.taps import Matches
 
 Chances = Callable[[Ints], Floats]  # ids of words to log p(w | context)
@@ -38,14 +40,25 @@ class Ranked(NamedTuple):
     log_p: Floats
 
 
+class Pair(NamedTuple):
+    """Two words without the space between them."""
+
+    first: int  # positions in the lexicon
+    second: int
+    score: float
+    cost: float
+    log_p: float
+
+
 class Tapped(NamedTuple):
     """The words that taps may have meant, and the literal."""
 
     ranked: Ranked
+    pairs: tuple[Pair, ...]  # by descending score
     literal: str  # the keys that were hit, or the text that was shown
-    known: bool  # whether the lexicon contains the literal
-    clear: bool  # whether every tap is clear
-    score: float  # of the literal, if it is not a known word
+    known: bool  # whether the literal is a word
+    score: float  # of the literal
+    best: int | Pair | None  # the word to write, as its place among the ranked; None for the literal
 
 
 def rank(lexicon: Lexicon, matches: Matches, chances: Chances, language: float) -> Ranked:
@@ -59,26 +72,71 @@ def rank(lexicon: Lexicon, matches: Matches, chances: Chances, language: float) 
 
 
 def tapped(
-    lexicon: Lexicon, points: Floats, chances: Chances, settings: Parameters, typed: str | None = None
+    lexicon: Lexicon,
+    points: Floats,
+    chances: Chances,
+    settings: Parameters,
+    typed: str | None = None,
+    hidden: Callable[[str], float] = lambda literal: -np.inf,
 ) -> Tapped:
-    """Decodes taps into ranked words and the literal; `typed` is the spelling that was shown, if any."""
+    """Decodes taps into ranked words and the literal.
+
+    `typed` is the spelling that was shown, if any. `hidden` gives log p of a word that is never suggested, −inf for
+    any other.
+    """
     rules = settings.taps
     ranked = rank(lexicon, taps.search(lexicon, points, rules), chances, rules.language)
-    costs = taps.tap_costs(points, lexicon.layout, rules)
-    nearest = costs.argmin(axis=1) if len(points) else np.zeros(0, np.int64)
-    hit = "".join(lexicon.layout.letters[i] for i in nearest.tolist())
-    least = costs.min(axis=1) if len(points) else np.zeros(0)
-    blurred = int((least > rules.clear).sum())
+    costs = taps.tap_costs(points, lexicon.layout, rules) if len(points) else np.zeros((0, 1))
+    hit = "".join(lexicon.layout.letters[i] for i in costs.argmin(axis=1).tolist())
     literal = hit if typed is None else typed
-    over = float(np.maximum(least - rules.insertion, 0).sum())
-    clear = len(points) - blurred
-    score = -(rules.unknown + rules.letter * clear + rules.unclear * blurred + over)
-    known = any(lexicon.spellings[i] == literal for i in ranked.words.tolist())
-    return Tapped(ranked, literal, known, blurred == 0, score)
+    over = float(np.maximum(costs.min(axis=1) - rules.insertion, 0).sum())
+    spellings = [lexicon.spellings[i] for i in ranked.words.tolist()]
+    kept = hidden(literal)
+    if literal in spellings or kept > -np.inf:
+        same = [score for score, keys in zip(ranked.scores.tolist(), spellings, strict=True) if keys == literal]
+        score = max([rules.language * kept - over, *same])
+        ahead = [0.0 if keys.replace(APOSTROPHE, "") == literal else rules.stays for keys in spellings]
+        found = ranked.scores - np.array(ahead)
+        found[[keys == literal for keys in spellings]] = -np.inf
+        best = int(found.argmax()) if len(found) and found.max() > score else None
+        if best is None and same:
+            best = spellings.index(literal)
+        return Tapped(ranked, (), literal, True, score, best)
+    score = -(rules.unknown - rules.letter * spelling.log_p(lexicon.letters, literal) + over)
+    pairs = split(lexicon, literal, chances, rules)
+    first = float(ranked.scores[0]) if len(ranked.scores) else -np.inf
+    second = pairs[0].score if pairs else -np.inf
+    top: int | Pair | None = None
+    if max(first, second) > score:
+        top = 0 if first >= second else pairs[0]
+    return Tapped(ranked, pairs, literal, False, score, top)
+
+
+def split(lexicon: Lexicon, literal: str, chances: Chances, rules: Taps) -> tuple[Pair, ...]:
+    """Returns the pairs of known words that give the literal without the space between them, by score."""
+    halves = [
+        (one, other)
+        for at in range(1, len(literal))
+        for one in lexicon.places(literal[:at])
+        for other in lexicon.places(literal[at:])
+    ]
+    if not halves:
+        return ()
+    both = chances(lexicon.ids[np.array(halves, np.int64).ravel()]).reshape(-1, 2).sum(axis=1)
+    found = [
+        Pair(one, other, -rules.space + rules.language * log_p, rules.space, log_p)
+        for (one, other), log_p in zip(halves, both.tolist(), strict=True)
+        if log_p > -np.inf
+    ]
+    return tuple(sorted(found, key=lambda pair: -pair.score))
 
 
 def glided(
     lexicon: Lexicon, every: glide.Paths, trail: Floats, chances: Chances, settings: Parameters
 ) -> Ranked:
-    """Decodes a glide into ranked words."""
-    return rank(lexicon, glide.search(every, trail, settings.glide), chances, settings.glide.language)
+    """Decodes a glide into ranked words; into none if no word fits the trail well."""
+    rules = settings.glide
+    ranked = rank(lexicon, glide.search(every, trail, rules), chances, rules.language)
+    if len(ranked.words) and ranked.scores[0] < -rules.nothing:
+        return Ranked(*(column[:0] for column in ranked))
+    return ranked

@@ -1,12 +1,14 @@
 """Glide decoding: finds words whose paths over the keys are close to the trail of a finger.
 
 The method is SHARK² (Kristensson and Zhai 2004). A word's path is the straight lines between the centres of its keys.
-Trail and path are each resampled to N points at equal distances, and two channels compare them point by point:
+Trail and path are each resampled to N points at equal distances, and three channels compare them:
 
     location  x_L = 1/N Σ ‖u_i − w_i‖                     u_i of the trail, w_i of the path, in key widths
     shape     x_S = 1/N Σ ‖(u_i − ū)/s_u − (w_i − w̄)/s_w‖     s: the longer side of the bounding box, at least 1
 
-    cost(word) = ½ (x_L / σ_L)² + ½ (x_S / σ_S)²
+    ends      x_E = √(‖u_1 − w_1‖² + ‖u_N − w_N‖²)
+
+    cost(word) = ½ (x_L / σ_L)² + ½ (x_S / σ_S)² + ½ (x_E / σ_E)²
 
 A word is considered only if its first and last key are within `reach` of the ends of the trail, and if the lengths are
 similar: the longer is at most `stretch` times the shorter plus `slack`. Two parts of SHARK² are left out: its channel
@@ -84,16 +86,19 @@ def search(every: Paths, trail: Floats, settings: Glide = DEFAULT.glide) -> Matc
     far = length(trail)
     longer, shorter = np.maximum(every.lengths, far), np.minimum(every.lengths, far)
     alike = longer <= settings.stretch * shorter + settings.slack
+    ends = np.zeros(len(every.words))
     for end in (0, -1):
         away = every.points[:, end] - trail[end]
-        alike &= away[:, 0] ** 2 + away[:, 1] ** 2 <= settings.reach**2
+        squared = away[:, 0] ** 2 + away[:, 1] ** 2
+        alike &= squared <= settings.reach**2
+        ends += squared
     near = np.flatnonzero(alike)
     if not len(near):
         return Matches(np.zeros(0, np.int64), np.zeros(0))
     drawn, paths_near = resample(trail, settings.points), every.points[near].astype(np.float64)
     location = _mean_distance(drawn, paths_near) / settings.sigma_location
     shape = _mean_distance(shapes(drawn), shapes(paths_near)) / settings.sigma_shape
-    cost = 0.5 * (location**2 + shape**2)
+    cost = 0.5 * (location**2 + shape**2 + ends[near] / settings.sigma_ends**2)
     words, first = np.unique(every.words[near], return_index=True)
     least = np.minimum.reduceat(cost, first)  # of a word's one or two paths
     kept = least <= least.min() + settings.beam

@@ -10,13 +10,16 @@ Words of more than 256 letters are left out: nobody taps or glides them, and the
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.base.arrays import Ints
+from tacit.keyboard import spelling
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, Layout, spell
 
 LONGEST = 256  # letters of a word
@@ -42,6 +45,18 @@ class Lexicon:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def letters(self) -> spelling.Letters:
+        """The counts of letters in these words; made on first use."""
+        return spelling.count(self.spellings, self.layout.letters)
+
+    def places(self, keys: str) -> range:
+        """Returns the positions of the words with a spelling."""
+        first = last = bisect_left(self.spellings, keys)
+        while last < len(self) and self.spellings[last] == keys:
+            last += 1
+        return range(first, last)
 
 
 def build(words: Sequence[str], ids: Sequence[int], layout: Layout = QWERTY) -> Lexicon:

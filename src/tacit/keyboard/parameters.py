@@ -9,19 +9,26 @@ from typing import Any, NamedTuple
 
 
 class Taps(NamedTuple):
-    """The spatial model of taps, and the rule by which the literal stays."""
+    """The noisy channel of taps: how a word becomes taps, and the prior of words that nobody knows."""
 
-    sigma_x: float = 0.42  # spread of taps around the centre of the intended key
-    sigma_y: float = 0.50
-    omission: float = 4.6  # a letter without a tap: −ln 0.01
-    apostrophe: float = 0.7  # an apostrophe without a tap: −ln 0.5
-    insertion: float = 6.9  # a tap without a letter: −ln 0.01, landing anywhere in nine keys
-    transposition: float = 4.6  # two letters tapped in the wrong order: −ln 0.01
+    sigma_x: float = 0.512  # usual spread of taps around the centre of the intended key
+    sigma_y: float = 0.629
+    steady: float = 2.502  # weight of that spread beside the one that a word's own taps show, in taps,
+    usual: float = 0.937  # where this is usual: 2 × the cost of the nearest key
+    omission: float = 3.3  # a letter without a tap
+    single: float = 2.718  # the second of two equal letters without a tap
+    apostrophe: float = 0.756  # an apostrophe without a tap
+    insertion: float = 6.796  # a tap without a letter,
+    double: float = 4.179  # or this if it hits the key of the tap before
+    edge: float = 1.762  # more, for a letter without a tap or a tap without a letter at either end of the word
+    transposition: float = 3.887  # two letters tapped in the wrong order
+    vowel: float = 6.191  # a vowel written for another one, after the first letter
+    wrong: float = 8.11  # another letter written for a letter, after the first letter
+    space: float = 3.737  # a space without a tap, between two words
     beam: float = 17.0  # words that cost more than this above the lower bound are not considered
-    clear: float = 0.3  # a tap is clear if the key that it hit costs at most this
-    unknown: float = 4.0  # a literal that is not a known word: −ln 0.018,
-    letter: float = 1.2  # plus this for each letter with a clear tap,
-    unclear: float = 8.0  # or this for each letter without
+    unknown: float = 5.123  # a word that nobody knows: this,
+    letter: float = 0.691  # plus this times −ln p of its letters
+    stays: float = 2.554  # what a word must be ahead of a known one that was typed
     language: float = 1.0  # λ, weight of the language model
 
 
@@ -31,11 +38,13 @@ class Glide(NamedTuple):
     points: int = 32  # of a trail and of a word's path, at equal distances
     sigma_location: float = 0.24  # of the mean distance between trail and path
     sigma_shape: float = 0.11  # of the mean distance after both are centred and scaled
+    sigma_ends: float = 0.6  # of the distance of both ends
     reach: float = 2.0  # a word's first and last key are at most this far from the ends of the trail
     stretch: float = 1.5  # the longer of trail and path is at most this many times the shorter,
     slack: float = 2.0  # plus this
     beam: float = 12.0  # words that cost more than this above the best are dropped
     language: float = 1.0  # λ
+    nothing: float = 17.0  # no word fits if every score is below minus this
 
 
 class Parameters(NamedTuple):

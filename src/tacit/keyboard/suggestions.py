@@ -51,7 +51,6 @@ class Correction(NamedTuple):
     best: str
     literal: str  # the letters of the keys that were hit
     known: bool  # the literal is a word of the model
-    clear: bool  # every tap was clear
     words: list[Candidate]
 
 
@@ -117,24 +116,29 @@ class Suggester:
         tokens, at = tokens_of(context, self.locale), points(taps)
         shown = None if typed is None else typed.replace("’", "'")
         spelling = None if shown is None else (spell(shown, self.layout) or shown)
-        decoded = decode.tapped(self.lexicon, at, self._chances(tokens), self.parameters, spelling)
+        chances = self._chances(tokens)
+        decoded = decode.tapped(
+            self.lexicon, at, chances, self.parameters, spelling, lambda word: self._hidden(word, shown, chances)
+        )
         start = self.capitals and starts_sentence(tokens, self.locale)
         literal = decoded.literal if shown is None else shown
         if shown is None and start:
             literal = self.locale.capitalise(literal)
         every = self._candidates(decoded.ranked, start, shown)
+        best = literal
         if spelling is not None and spelling != self.locale.lower(shown or ""):
-            best = literal  # a letter of a long press is meant
-        elif decoded.clear and self._is_hidden(literal):
-            best = literal  # a blocked word is never suggested, but the person typed it
-        elif decoded.known and decoded.clear:
-            same = (c.word for c in every if spell(c.word, self.layout) == decoded.literal)
-            best = next(same, literal)
-        elif every and (decoded.known or every[0].score > decoded.score):
-            best = every[0].word
-        else:
-            best = literal
-        return Correction(best, literal, decoded.known, decoded.clear, every[:k])
+            pass  # a letter of a long press is meant
+        elif isinstance(decoded.best, decode.Pair):
+            best = self._pair(decoded.best, start, shown).word
+        elif decoded.best is not None:
+            place = int(decoded.ranked.words[decoded.best])
+            best = self._written(self.source.words[int(self.lexicon.ids[place])], start, shown)
+        pairs = {}
+        for pair in decoded.pairs:
+            two = self._pair(pair, start, shown)
+            pairs.setdefault(two.word, two)
+        every = sorted([*every, *pairs.values()], key=lambda candidate: -candidate.score)
+        return Correction(best, literal, decoded.known, every[:k])
 
     def glide(
         self, context: Context, trail: ArrayLike, k: int = 3, shift: bool | None = None
@@ -177,10 +181,18 @@ class Suggester:
         capital, upper = self.locale.capitalise(lower), self.locale.upper(prefix)
         return list(dict.fromkeys([prefix, lower, capital, upper]))
 
-    def _is_hidden(self, word: str) -> bool:
-        """Returns whether a word is in the vocabulary and never suggested."""
-        ids = (self.source.id(form) for form in (word, self.locale.lower(word)))
-        return any(i != UNK and self.source.hidden(i) for i in ids)
+    def _pair(self, pair: decode.Pair, start: bool, typed: str | None) -> Candidate:
+        """Returns two words, with a space, as a candidate."""
+        one, other = (self.source.words[int(self.lexicon.ids[i])] for i in (pair.first, pair.second))
+        shown = f"{self._written(one, start, typed)} {self._written(other, False, None)}"
+        return Candidate(shown, pair.score, exp(pair.log_p), pair.cost)
+
+    def _hidden(self, literal: str, shown: str | None, chances: decode.Chances) -> float:
+        """Returns log p of a word that the vocabulary has and that is never suggested, −inf for any other."""
+        word = literal if shown is None else shown
+        forms = (word, self.locale.lower(word))
+        ids = [i for i in map(self.source.id, forms) if i != UNK and self.source.hidden(i)]
+        return float(chances(np.array(ids, np.int64)).max()) if ids else -np.inf
 
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")

@@ -26,6 +26,7 @@ with brute force.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ from tacit.keyboard.parameters import DEFAULT, Taps
 from tacit.text.flat import cells
 
 MOST = 48  # taps of a word; longer input is not decoded
+VOWELS = "aeiouy"
+WILD = 4.5  # a tap says no more than this about the spread of the others
 _FAR = 1e4  # key widths; coordinates are clipped to this
 
 
@@ -69,7 +72,10 @@ def points(taps: ArrayLike, what: str = "taps") -> Floats:
 def tap_costs(taps: Floats, layout: Layout, settings: Taps = DEFAULT.taps) -> Floats:
     """Returns the cost of each tap if each key was meant, [taps, keys]."""
     away = taps[:, None, :] - layout.centres  # [taps, keys, 2]
-    return 0.5 * ((away[..., 0] / settings.sigma_x) ** 2 + (away[..., 1] / settings.sigma_y) ** 2)
+    costs = 0.5 * ((away[..., 0] / settings.sigma_x) ** 2 + (away[..., 1] / settings.sigma_y) ** 2)
+    least = np.minimum(costs.min(axis=1), WILD)
+    spread = (settings.steady + 2 * least.sum()) / (settings.steady + settings.usual * len(taps))
+    return np.asarray(costs / spread)
 
 
 def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Matches:
@@ -85,27 +91,39 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
     m = len(taps)
     if not 0 < m <= MOST or not len(lexicon):
         return Matches(np.zeros(0, np.int64), np.zeros(0))
-    tap = tap_costs(taps, lexicon.layout, settings)  # [taps, keys]
-    low = np.minimum(tap.min(axis=1), settings.insertion)
-    tap, extra = (tap - low[:, None]).T, settings.insertion - low  # [keys, taps], [taps]
+    hand = tap_costs(taps, lexicon.layout, settings)  # [taps, keys]
+    nearest, least = hand.argmin(axis=1), hand.min(axis=1)
+    alone = np.full(m, float(settings.insertion))  # a tap without a letter
+    alone[1:][nearest[1:] == nearest[:-1]] = min(settings.insertion, settings.double)
+    low = np.minimum(least, alone)
+    mind = np.minimum(hand, (least + settings.wrong)[:, None])  # [taps, keys] another letter may have been written
+    vowels = [i for i, c in enumerate(lexicon.layout.letters) if c in VOWELS]
+    if vowels:
+        other = hand[:, vowels].min(axis=1) + settings.vowel
+        mind[:, vowels] = np.minimum(mind[:, vowels], other[:, None])
+    hand, mind, extra = (hand - low[:, None]).T, (mind - low[:, None]).T, alone - low  # [keys, taps], …, [taps]
     spent = np.concatenate([[0.0], np.cumsum(extra)])  # [taps + 1] cost if all taps so far are extra
     omit = np.full(len(lexicon.layout.letters), float(settings.omission))
     omit[[c == APOSTROPHE for c in lexicon.layout.letters]] = settings.apostrophe
 
     words, costs = [], []
     live = np.zeros(1, np.int64)  # nodes of this level within the beam
-    column = spent[None]  # [live, taps + 1] their D
+    column = (spent + np.where(np.arange(m + 1) > 0, settings.edge, 0.0))[None]  # [live, taps + 1] their D
     before = np.full((1, m + 1), np.inf)  # [live, taps + 1] D of their parents
     last = np.full(1, -1)  # [live] their letters
-    for level, below in zip(lexicon.levels[:-1], lexicon.levels[1:], strict=True):
+    for depth, (level, below) in enumerate(pairwise(lexicon.levels)):
         count = level.children[live + 1] - level.children[live]
         nodes, parent = cells(level.children[live], count), np.repeat(np.arange(len(live)), count)
         letter = below.letters[nodes]
         above = column[parent]  # [nodes, taps + 1]
-        new = above + omit[letter, None]
-        new[:, 1:] = np.minimum(new[:, 1:], above[:, :-1] + tap[letter])
-        crossed = before[parent, :-2] + tap[letter, :-1] + tap[last[parent], 1:] + settings.transposition
+        lacking = np.where(letter == last[parent], np.minimum(omit[letter], settings.single), omit[letter])
+        lacking += 0.0 if depth else settings.edge
+        new = np.full(above.shape, np.inf)
+        new[:, 1:] = above[:, :-1] + (mind if depth else hand)[letter]
+        crossed = before[parent, :-2] + hand[letter, :-1] + hand[last[parent], 1:] + settings.transposition
         new[:, 2:] = np.minimum(new[:, 2:], crossed)
+        whole = new[:, m].copy()  # the last tap is for the last letter
+        new = np.minimum(new, above + lacking[:, None])
         new = np.minimum.accumulate(new - spent, axis=1) + spent  # any number of extra taps
         # A transposition that begins at the parent may still need this node.
         best = np.minimum(new.min(axis=1), above.min(axis=1) + settings.transposition)
@@ -115,9 +133,10 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
         place[live] = np.arange(len(live))
         ends = place[below.ends]
         ends, ending = ends[ends >= 0], below.words[ends >= 0]
-        cheap = column[ends, m] <= settings.beam
+        cost = np.minimum(whole[kept][ends], column[ends, m] + settings.edge)
+        cheap = cost <= settings.beam
         words.append(ending[cheap])
-        costs.append(column[ends[cheap], m])
+        costs.append(cost[cheap])
         if not len(live):
             break
     every, cost = np.concatenate(words), np.concatenate(costs)

@@ -157,7 +157,8 @@ function suggest(place) {
   const guesses = predict(model, personal.used(), { ...place, shift: capital(shift) }, THOUGHTS, loaded.blocked);
   const byKeys = place.typed !== "" && taps.length === place.typed.length; // neither pasted nor earlier text
   const plain = byKeys && !inside() && !endsInAddress(before()); // a word that may be corrected
-  const meant = plain && decoderOf ? meantBy(decoderOf(choice), personal.used(), place, taps, corrections.leftAlone) : null;
+  const { leftAlone } = corrections;
+  const meant = plain && decoderOf ? meantBy(decoderOf(choice), personal.used(), place, taps, leftAlone, loaded.blocked) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
   const words = guesses.map((guess) => locked(guess.word));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));

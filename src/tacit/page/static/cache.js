@@ -9,6 +9,8 @@
 // Counts c fade with age: a word typed 2,000 words ago counts half, and at most 5,000 are kept. Only words are kept, of
 // letters, apostrophes and hyphens: no number, no part of an address (addresses.js), nothing longer than 30 characters.
 // A word that is not in the model may be a slip: it is suggested, and no longer corrected, once it was typed twice.
+// Capitals that no start of a sentence explains are kept beside the word, and given back if at least half of its uses had
+// them.
 
 import { lower } from "./locale.js";
 
@@ -26,28 +28,34 @@ export function keeps(token) {
   return token.length <= 30 && WORD.test(token);
 }
 
+/** The word before, the word, and how it was written if it had capitals. @typedef {[string, string] | [string, string, string]} Entry */
 /**
- * Pairs of a word and the one before it, oldest first; how often each word was typed; and sums of weights. Weights grow
+ * Pairs of a word and the one before it, oldest first; how often each word was typed, and how; and sums of weights. Weights grow
  * by 2^(1/half-life) per word, so that earlier ones need not be changed.
- * @typedef {{entries: [string, string][], times: Map<string, number>, words: Map<string, number>, pairs: Map<string, Map<string, number>>,
+ * @typedef {{entries: Entry[], times: Map<string, number>, capitals: Map<string, Map<string, number>>, words: Map<string, number>, pairs: Map<string, Map<string, number>>,
  *   follow: Map<string, number>, total: number, next: number}} Cache
  */
 
 /**
  * A cache of these pairs, the latest last.
- * @param {[string, string][]} [entries]
+ * @param {Entry[]} [entries]
  * @returns {Cache}
  */
 export function makeCache(entries = []) {
   /** @type {Cache} */
-  const cache = { entries: [], times: new Map(), words: new Map(), pairs: new Map(), follow: new Map(), total: 0, next: 0 };
-  for (const [before, word] of entries.slice(-MOST)) add(cache, before, word);
+  const cache = { entries: [], times: new Map(), capitals: new Map(), words: new Map(), pairs: new Map(), follow: new Map(), total: 0, next: 0 };
+  for (const [before, word, form] of entries.slice(-MOST)) add(cache, before, word, form);
   return cache;
 }
 
-/** @param {Cache} cache @param {string} before @param {string} word */
-function add(cache, before, word) {
-  cache.entries.push([before, word]);
+/** @param {Cache} cache @param {string} before @param {string} word @param {string} [form] */
+function add(cache, before, word, form) {
+  cache.entries.push(form === undefined ? [before, word] : [before, word, form]);
+  if (form !== undefined) {
+    let forms = cache.capitals.get(word);
+    if (!forms) cache.capitals.set(word, (forms = new Map()));
+    forms.set(form, (forms.get(form) ?? 0) + 1);
+  }
   cache.times.set(word, (cache.times.get(word) ?? 0) + 1);
   weigh(cache, before, word, 2 ** (cache.next / HALF_LIFE));
   cache.next++;
@@ -70,17 +78,27 @@ function weigh(cache, before, word, weight) {
  * @param {Cache} cache
  * @param {string | null} before null at the start of a message
  * @param {string} word
+ * @param {boolean} [start] whether a sentence starts with it, so that its capital says nothing
  */
-export function learn(cache, before, word) {
+export function learn(cache, before, word, start = true) {
   if (!keeps(word)) return cache;
   const previous = before === null ? START : keeps(before) ? lower(before) : "";
-  add(cache, previous, lower(word));
+  const small = lower(word);
+  add(cache, previous, small, start || word === small ? undefined : word);
   return cache.entries.length > 1.1 * MOST ? makeCache(cache.entries) : cache; // rebuilt now and then, not each time
 }
 
 /** Whether a word was typed twice, and so is intended even if the model does not have it. @param {Cache | null} cache @param {string} word */
 export function isOwn(cache, word) {
   return (cache?.times.get(word) ?? 0) >= 2;
+}
+
+/** A lower-case word with the capitals that its person gives it. @param {Cache | null} cache @param {string} word */
+export function formOf(cache, word) {
+  const forms = cache?.capitals.get(word);
+  if (!cache || !forms) return word;
+  const [form, count] = [...forms].reduce((a, b) => (b[1] > a[1] ? b : a));
+  return 2 * count >= (cache.times.get(word) ?? 0) ? form : word;
 }
 
 /** β: the weight of the cache beside the model. @param {Cache} cache */
@@ -139,7 +157,8 @@ export function fromJson(text) {
   try {
     const stored = JSON.parse(text ?? "");
     const pair = (/** @type {unknown} */ e) =>
-      Array.isArray(e) && e.length === 2 && typeof e[0] === "string" && typeof e[1] === "string" && keeps(e[1]);
+      Array.isArray(e) && (e.length === 2 || (e.length === 3 && lower(String(e[2])) === e[1])) &&
+      typeof e[0] === "string" && typeof e[1] === "string" && keeps(e[1]);
     return makeCache(stored.format === FORMAT && Array.isArray(stored.entries) ? stored.entries.filter(pair) : []);
   } catch {
     return makeCache();

@@ -3,16 +3,16 @@
 //
 //     score(w) = −cost(input | w) + λ log p(w | context)
 //
-// 1. A known word whose every tap is clear stays, in any context.
-// 2. An unknown word competes with the score −(unknown + letter · clear taps + unclear · other taps), less the cost of
-//    its taps above the least.
-// 3. A known word with unclear taps competes as the others do.
+// The literal is what was typed. If no word is spelt so, it may be a word that nobody knows, with the score
+// −unknown + letter · log p(its letters). Two words without a space between them cost `space`. If the literal is a
+// word, another one must be ahead by `stays`, unless it only adds an apostrophe.
 
 import { startsSentence, written } from "./capitals.js";
 import { idOf, UNK, word as wordOf } from "./compact.js";
 import { pathsOf, search as searchPaths } from "./glide.js";
-import { lexiconOf, spell } from "./lexicon.js";
+import { lexiconOf, placesOf, spell } from "./lexicon.js";
 import { lower } from "./locale.js";
+import { lettersLogP } from "./spelling.js";
 import { search as searchTaps, tapCosts } from "./taps.js";
 
 /**
@@ -34,38 +34,75 @@ export function makeDecoder(model, layout, parameters) {
 }
 
 /**
- * The candidates by score, without those of probability 0.
- * @param {Decoder} decoder
- * @param {{place: number, cost: number}[]} candidates
- * @param {(id: number) => number} chance
- * @param {number} language
+ * A candidate: words of the lexicon by their places, or a word of one's own. @typedef {{places: number[], own?: string,
+ * spelling: string, cost: number, logP: number, score: number}} Ranked
  */
-function rank({ lexicon }, candidates, chance, language) {
+/**
+ * Words of one's own that the model does not have: by spelling, each with its text and log p.
+ * @typedef {{lexicon: import("./lexicon.js").Lexicon, texts: string[], logP: (text: string) => number}} OwnWords
+ */
+
+/**
+ * The candidates by score, without those of probability 0.
+ * @param {import("./lexicon.js").Lexicon} lexicon
+ * @param {{place: number, cost: number}[]} candidates
+ * @param {(place: number) => number} chance
+ * @param {number} language
+ * @returns {Ranked[]}
+ */
+function rank(lexicon, candidates, chance, language) {
   return candidates
     .map(({ place, cost }) => {
-      const logP = chance(lexicon.ids[place]);
-      return { place, cost, logP, score: -cost + language * logP };
+      const logP = chance(place);
+      return { places: [place], spelling: lexicon.spellings[place], cost, logP, score: -cost + language * logP };
     })
     .filter(({ logP }) => logP > -Infinity)
-    .sort((a, b) => b.score - a.score || a.place - b.place);
+    .sort((a, b) => b.score - a.score || a.places[0] - b.places[0]);
 }
 
 /**
  * The best words as they are written, each form once.
- * @param {ReturnType<typeof rank>} ranked
- * @param {(place: number) => string} form
+ * @param {Ranked[]} ranked
+ * @param {(candidate: Ranked) => string} form
  * @param {number} k
  * @returns {Meant[]}
  */
 function forms(ranked, form, k) {
   /** @type {Map<string, Meant>} */
   const best = new Map();
-  for (const { place, score, cost, logP } of ranked) {
-    const word = form(place);
+  for (const candidate of ranked) {
+    const { score, cost, logP } = candidate;
+    const word = form(candidate);
     if (!best.has(word)) best.set(word, { word, score, cost, logP });
     if (best.size === k) break;
   }
   return [...best.values()];
+}
+
+/**
+ * Pairs of known words that give the literal without the space between them.
+ * @param {import("./lexicon.js").Lexicon} lexicon
+ * @param {string} literal
+ * @param {(id: number) => number} chance
+ * @param {import("./taps.js").Settings} rules
+ * @returns {Ranked[]}
+ */
+function pairsOf(lexicon, literal, chance, { space, language }) {
+  /** @type {Ranked[]} */
+  const pairs = [];
+  for (let at = 1; at < literal.length; at++) {
+    const [first, end] = placesOf(lexicon, literal.slice(0, at));
+    if (first === end) continue;
+    const [second, last] = placesOf(lexicon, literal.slice(at));
+    for (let one = first; one < end; one++) {
+      for (let other = second; other < last; other++) {
+        const logP = chance(lexicon.ids[one]) + chance(lexicon.ids[other]);
+        if (logP === -Infinity) continue;
+        pairs.push({ places: [one, other], spelling: "", cost: space, logP, score: -space + language * logP });
+      }
+    }
+  }
+  return pairs.sort((a, b) => b.score - a.score);
 }
 
 /**
@@ -76,34 +113,60 @@ function forms(ranked, form, k) {
  * @param {import("./taps.js").Point[]} taps
  * @param {string} typed
  * @param {number} [k]
- * @returns {{best: string, known: boolean, clear: boolean, words: Meant[]}}
+ * @param {OwnWords | null} [own]
+ * @param {boolean} [meant] whether the literal is a word of one's own: no apostrophe is missing in it
+ * @returns {{best: string, known: boolean, words: Meant[]}}
  */
-export function correct(decoder, chance, context, taps, typed, k = 3) {
+export function correct(decoder, chance, context, taps, typed, k = 3, own = null, meant = false) {
   const { model, lexicon, parameters } = decoder;
   const rules = parameters.taps;
   const shown = typed.replaceAll("’", "'");
   const literal = spell(shown, lexicon.layout) || shown;
-  const ranked = rank(decoder, searchTaps(lexicon, taps, rules), chance, rules.language);
-  const least = taps.map((tap) => Math.min(...tapCosts(tap, lexicon.layout, rules)));
-  const blurred = least.filter((cost) => cost > rules.clear).length;
-  const over = least.reduce((sum, cost) => sum + Math.max(cost - rules.insertion, 0), 0);
-  const score = -(rules.unknown + rules.letter * (taps.length - blurred) + rules.unclear * blurred + over);
+  const ranked = rank(lexicon, searchTaps(lexicon, taps, rules), (place) => chance(lexicon.ids[place]), rules.language);
+  if (own?.texts.length) {
+    const near = rank(own.lexicon, searchTaps(own.lexicon, taps, rules), (i) => own.logP(textAt(own, i)), rules.language);
+    ranked.push(...near.map((one) => ({ ...one, own: textAt(own, one.places[0]), places: [] })));
+    ranked.sort((a, b) => b.score - a.score);
+  }
+  const meantLetter = literal !== lower(shown); // a letter of a long press is meant
   const start = startsSentence(context);
-  const form = (/** @type {number} */ place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start, shown);
-  const literalRank = ranked.find(({ place }) => lexicon.spellings[place] === literal);
-  const words = forms(ranked, form, k);
-  let best = shown;
-  if (literal !== lower(shown)) best = shown; // a letter of a long press is meant
-  else if (!blurred && isHidden(model, shown)) best = shown; // a blocked word is never suggested, but may be typed
-  else if (literalRank && !blurred) best = form(literalRank.place);
-  else if (words.length && (literalRank || words[0].score > score)) best = words[0].word;
-  return { best, known: literalRank !== undefined, clear: !blurred, words };
+  const { cased } = model.facts;
+  const form = (/** @type {Ranked} */ { places, own: text }) =>
+    text !== undefined
+      ? written(text, cased, start, shown)
+      : places.map((place, i) => written(wordOf(model, lexicon.ids[place]), cased, !i && start, i ? "" : shown)).join(" ");
+  const over = tapCosts(taps, lexicon.layout, rules).reduce((sum, row) => sum + Math.max(Math.min(...row) - rules.insertion, 0), 0);
+  const kept = hiddenLogP(model, shown, chance);
+  const same = ranked.find(({ spelling }) => spelling === literal);
+  if (same || kept > -Infinity) {
+    const score = Math.max(rules.language * kept - over, same?.score ?? -Infinity);
+    let [best, lead] = [same, score];
+    for (const candidate of ranked) {
+      if (candidate.spelling === literal) continue;
+      const close = !meant && candidate.spelling.replaceAll("'", "") === literal;
+      const ahead = candidate.score - (close ? 0 : rules.stays);
+      if (ahead > lead) [best, lead] = [candidate, ahead];
+    }
+    return { best: best && !meantLetter ? form(best) : shown, known: true, words: forms(ranked, form, k) };
+  }
+  const score = -(rules.unknown - rules.letter * lettersLogP(lexicon.counts, literal) + over);
+  const every = [...ranked, ...pairsOf(lexicon, literal, chance, rules)].sort((a, b) => b.score - a.score);
+  const best = !meantLetter && every.length && every[0].score > score ? form(every[0]) : shown;
+  return { best, known: false, words: forms(every, form, k) };
 }
 
-/** Whether a word is in the model and hidden. @param {import("./compact.js").Compact} model @param {string} text */
-function isHidden(model, text) {
+/** @param {OwnWords} own @param {number} place */
+const textAt = (own, place) => own.texts[own.lexicon.ids[place]];
+
+/**
+ * log p of a word that the model has and never suggests; −∞ for any other.
+ * @param {import("./compact.js").Compact} model
+ * @param {string} text
+ * @param {(id: number) => number} chance
+ */
+function hiddenLogP(model, text, chance) {
   const ids = [text, lower(text)].map((form) => idOf(model, form));
-  return ids.some((id) => id !== UNK && model.hidden[id] === 1);
+  return Math.max(-Infinity, ...ids.filter((id) => id !== UNK && model.hidden[id] === 1).map(chance));
 }
 
 /**
@@ -120,7 +183,8 @@ export function glide(decoder, chance, context, trail, shift = null, k = 3) {
   const { model, lexicon, parameters } = decoder;
   decoder.paths ??= pathsOf(lexicon);
   const candidates = searchPaths(lexicon, decoder.paths, trail, parameters.glide);
-  const ranked = rank(decoder, candidates, chance, parameters.glide.language);
+  const ranked = rank(lexicon, candidates, (place) => chance(lexicon.ids[place]), parameters.glide.language);
+  if (ranked.length && ranked[0].score < -parameters.glide.nothing) return []; // no word fits the trail well
   const start = shift ?? startsSentence(context);
-  return forms(ranked, (place) => written(wordOf(model, lexicon.ids[place]), model.facts.cased, start), k);
+  return forms(ranked, ({ places }) => written(wordOf(model, lexicon.ids[places[0]]), model.facts.cased, start), k);
 }

@@ -4,15 +4,17 @@
 //     location  x_L = 1/N Σ ‖u_i − w_i‖                         u_i of the trail, w_i of the word's path
 //     shape     x_S = 1/N Σ ‖(u_i − ū)/s_u − (w_i − w̄)/s_w‖     s: the longer side of the bounding box, at least 1
 //
-//     cost(word) = ½ (x_L / σ_L)² + ½ (x_S / σ_S)²
+//     ends      x_E = √(‖u_1 − w_1‖² + ‖u_N − w_N‖²)
+//
+//     cost(word) = ½ (x_L / σ_L)² + ½ (x_S / σ_S)² + ½ (x_E / σ_E)²
 //
 // Paths of all words would take a second to compute; only those whose ends and length fit a trail are computed, and kept.
 
 import { polyline } from "./lexicon.js";
 
 /**
- * @typedef {{points: number, sigma_location: number, sigma_shape: number, reach: number, stretch: number,
- *   slack: number, beam: number, language: number}} Settings
+ * @typedef {{points: number, sigma_location: number, sigma_shape: number, sigma_ends: number, reach: number,
+ *   stretch: number, slack: number, beam: number, language: number, nothing: number}} Settings
  */
 /** A path of a word: its keys, where it begins and ends, its length; points once they were needed. */
 /** @typedef {{place: number, keys: number[], length: number, points: Float32Array | null}} Path */
@@ -100,19 +102,19 @@ export function search(lexicon, paths, trail, settings) {
   const [start, end] = [trail[0], trail[trail.length - 1]];
   const drawn = resample(trail, settings.points);
   const drawnShape = shape(drawn);
-  const near = (/** @type {number} */ key, /** @type {number[]} */ to) =>
-    (x[key] - to[0]) ** 2 + (y[key] - to[1]) ** 2 <= settings.reach ** 2;
+  const away = (/** @type {number} */ key, /** @type {number[]} */ to) => (x[key] - to[0]) ** 2 + (y[key] - to[1]) ** 2;
   /** @type {Map<number, number>} */
   const least = new Map();
   let best = Infinity;
   for (const path of paths) {
     const { keys, length, place } = path;
     if (Math.max(length, far) > settings.stretch * Math.min(length, far) + settings.slack) continue;
-    if (!near(keys[0], start) || !near(keys[keys.length - 1], end)) continue;
+    const [first, last] = [away(keys[0], start), away(keys[keys.length - 1], end)];
+    if (Math.max(first, last) > settings.reach ** 2) continue;
     path.points ??= Float32Array.from(resample(keys.map((k) => [x[k], y[k]]), settings.points));
     const location = apart(drawn, path.points) / settings.sigma_location;
     const form = apart(drawnShape, shape(path.points)) / settings.sigma_shape;
-    const cost = 0.5 * (location * location + form * form);
+    const cost = 0.5 * (location * location + form * form + (first + last) / settings.sigma_ends ** 2);
     least.set(place, Math.min(cost, least.get(place) ?? Infinity));
     best = Math.min(best, cost);
   }

@@ -6,6 +6,7 @@
 
 import { SPECIALS } from "./compact.js";
 import { lower } from "./locale.js";
+import { countLetters } from "./spelling.js";
 import { every } from "./words.js";
 
 const APOSTROPHE = "'";
@@ -23,8 +24,9 @@ const LONGEST = 256; // letters of a word; longer ones are left out
  * @typedef {{letters: Uint8Array, depths: Uint32Array, after: Uint32Array, words: Uint32Array}} Trie
  */
 /**
- * Words that can be typed, ascending by spelling.
- * @typedef {{layout: Layout, ids: number[], spellings: string[], trie: Trie}} Lexicon
+ * Words that can be typed, ascending by spelling, and the counts of their letters.
+ * @typedef {{layout: Layout, ids: number[], spellings: string[], trie: Trie,
+ *   counts: import("./spelling.js").Letters}} Lexicon
  */
 
 /**
@@ -94,7 +96,27 @@ export function build(words, layout) {
   }
   entries.sort((a, b) => (a.spelling < b.spelling ? -1 : a.spelling > b.spelling ? 1 : a.id - b.id));
   const spellings = entries.map((e) => e.spelling);
-  return { layout, ids: entries.map((e) => e.id), spellings, trie: trieOf(spellings, layout) };
+  const counts = countLetters(spellings, layout.letters);
+  return { layout, ids: entries.map((e) => e.id), spellings, trie: trieOf(spellings, layout), counts };
+}
+
+/**
+ * The places of the words with a spelling: from the first up to, but not including, the second.
+ * @param {Lexicon} lexicon
+ * @param {string} spelling
+ * @returns {[number, number]}
+ */
+export function placesOf({ spellings }, spelling) {
+  let first = 0;
+  let end = spellings.length;
+  while (first < end) {
+    const middle = (first + end) >> 1;
+    if (spellings[middle] < spelling) first = middle + 1;
+    else end = middle;
+  }
+  end = first;
+  while (spellings[end] === spelling) end++;
+  return [first, end];
 }
 
 /**

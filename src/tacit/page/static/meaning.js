@@ -1,8 +1,12 @@
 // Decodes the word in progress and glides: the decoders, with the personal cache and its exceptions.
+//
+// A word that was typed twice is one's own: a word like the model's, for itself and for slips near it, written with the
+// capitals that it was typed with.
 
-import { isOwn } from "./cache.js";
+import { cacheProbability, formOf, isOwn, weightOf } from "./cache.js";
+import { fold, idOf, UNK } from "./compact.js";
 import { correct, glide, makeDecoder } from "./decode.js";
-import { spell } from "./lexicon.js";
+import { build, spell } from "./lexicon.js";
 import { lower } from "./locale.js";
 import { chances } from "./predict.js";
 
@@ -26,23 +30,55 @@ export function makeDecoders(layout, parameters) {
 }
 
 /**
- * The words that the taps probably meant; null if nothing may be corrected: an intended word, or one with characters
- * that the keys do not have.
+ * The lexicons of own words, each until its cache learns. @type {WeakMap<Cache, {next: number, size: number,
+ * decoder: Decoder, lexicon: import("./lexicon.js").Lexicon, texts: string[]}>}
+ */
+const lexicons = new WeakMap();
+
+/**
+ * One's own words that the model does not have, for the decoder.
+ * @param {Decoder} decoder
+ * @param {Cache} cache
+ * @param {string[]} context
+ * @param {Set<string>} blocked
+ * @returns {import("./decode.js").OwnWords}
+ */
+function ownWords(decoder, cache, context, blocked) {
+  let known = lexicons.get(cache);
+  if (known?.next !== cache.next || known.size !== cache.entries.length || known.decoder !== decoder) {
+    const texts = [...cache.times.keys()].filter((text) => isOwn(cache, text) && idOf(decoder.model, text) === UNK);
+    const lexicon = build(texts.map((text, id) => ({ text, id })), decoder.lexicon.layout);
+    known = { next: cache.next, size: cache.entries.length, decoder, lexicon, texts };
+    lexicons.set(cache, known);
+  }
+  const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
+  const beta = weightOf(cache);
+  const logP = (/** @type {string} */ text) => (blocked.size && blocked.has(fold(text)) ? -Infinity : Math.log(beta * share(text)));
+  return { lexicon: known.lexicon, texts: known.texts, logP };
+}
+
+/**
+ * The words that the taps probably meant; null if nothing may be corrected: a word with characters that the keys do not
+ * have, or one that was corrected wrongly.
  * @param {Decoder} decoder
  * @param {Cache | null} cache
  * @param {{context: string[], typed: string}} place
  * @param {[number, number][]} taps where they fell, one for each character
  * @param {Set<string>} kept words that were corrected wrongly, in lower case
+ * @param {Set<string>} [blocked] words that are never suggested; the model hides its own
  */
-export function meantBy(decoder, cache, { context, typed }, taps, kept) {
+export function meantBy(decoder, cache, { context, typed }, taps, kept, blocked = new Set()) {
   const { layout } = decoder.lexicon;
   const small = lower(typed);
   const spelling = spell(typed, layout);
-  if (kept.has(small) || isOwn(cache, small) || !spelling || [...spelling].length !== [...typed].length) return null;
+  if (kept.has(small) || !spelling || [...spelling].length !== [...typed].length) return null;
   const chance = chances(decoder.model, cache, context);
-  const { best, words } = correct(decoder, chance, context, taps, typed);
-  const onlyCase = typed !== small && lower(best) === small; // typed capitals are intended
-  return { best: onlyCase ? typed : best, words };
+  const own = cache ? ownWords(decoder, cache, context, blocked) : null;
+  const { best, known, words } = correct(decoder, chance, context, taps, typed, 3, own, isOwn(cache, small));
+  const form = (/** @type {string} */ word) => formOf(cache, word);
+  const mended = form(best);
+  const onlyCase = typed !== small && lower(mended) === small; // typed capitals are intended
+  return { best: onlyCase ? typed : mended, known, words: words.map((meant) => ({ ...meant, word: form(meant.word) })) };
 }
 
 /**
@@ -55,5 +91,5 @@ export function meantBy(decoder, cache, { context, typed }, taps, kept) {
  */
 export function drawnBy(decoder, cache, { context, typed }, trail, shift) {
   const all = typed ? [...context, typed] : context; // the typed letters are a separate word
-  return glide(decoder, chances(decoder.model, cache, all), all, trail, shift).map(({ word }) => word);
+  return glide(decoder, chances(decoder.model, cache, all), all, trail, shift).map(({ word }) => formOf(cache, word));
 }

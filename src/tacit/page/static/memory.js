@@ -5,6 +5,7 @@
 // learnt. Pasted and earlier text is never learnt, nor kept as the first of a pair.
 
 import { keeps, learn, makeCache } from "./cache.js";
+import { startsSentence } from "./capitals.js";
 
 /**
  * The finished words of a line, and which of them the cache has learnt. `foreign` is the number of a pasted word that is
@@ -48,7 +49,7 @@ export function follow(line, cache, { context: tokens, typed }, learning) {
     // the previous word is stored with it, so it must have been learnt itself: not pasted, nor typed while learning
     // was off
     const previous = i ? (words[i - 1].learnt ? tokens[i - 1] : "") : null;
-    if (learnt) now = learn(now, previous, tokens[i]);
+    if (learnt) now = learn(now, previous, tokens[i], startsSentence(tokens.slice(0, i)));
     words.push({ token: tokens[i], learnt });
   }
   const still = typed !== "" && (stood || tokens.length === foreign); // that word is in progress, still or again

@@ -4,7 +4,7 @@
 // mixing keeps their order: so the best k of the mixture are among the cached words and the model's best k besides.
 // Without a cache this is `complete` of `src/tacit/keyboard/suggestions.py`; shared test vectors check that.
 
-import { cacheProbability, isOwn, weightOf } from "./cache.js";
+import { cacheProbability, formOf, isOwn, weightOf } from "./cache.js";
 import { capitalise, startsSentence, written } from "./capitals.js";
 import { fold, idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
 import { lower, upper } from "./locale.js";
@@ -129,7 +129,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   }
   // only the best of the cache are looked up: it may be long, and a look-up takes time
   const guesses = cached.sort(byP).slice(0, cased ? 3 * k : k).map(({ id, text, p, depth }) => {
-    return { id, word: id < Infinity ? wordOf(model, id) : text, p, depth, cached: true };
+    return { id, word: formOf(cache, id < Infinity ? wordOf(model, id) : text), p, depth, cached: true };
   });
   const spellings = cased ? [prefix, small, capitalise(small), upper(prefix)] : [small];
   for (const spelling of new Set(spellings)) {

@@ -1,0 +1,180 @@
+"""Measures what the page in Chromium makes of unknown words, misspellings and known words.
+
+    python benchmarks/corrections.py MODEL LISTS > corrections.json
+
+MODEL is the model.tacit of `tacit distill`, or a run; LISTS the folder that `corrections_lists.py` describes. Words
+follow the beginning of a message of a held-out typist. Every letter is a real click on its key: its middle plus a
+normal scatter in key widths, drawn again until the key is the right one. Learning is off, so that no word changes the
+next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import corrections_lists as lists
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+
+from tacit.keyboard.layout import centre, nearest, spell
+from tacit.keyboard.measures import noise
+from tacit.lm.open import open as open_model
+from tacit.page import server
+from tacit.page.models import page_models
+from tacit.text import typed
+from tacit.text.prepare import TextConfig
+from tacit.text.tokens import detokenize
+from tacit.text.typists import TypistsConfig
+
+UNKNOWN, MISSPELT, KNOWN, GLIDED = 400, 200, 400, 200
+SEED = 22
+CLEAN = 0.1  # scatter of misspellings
+
+
+class Hands:
+    """Types on the page by the mouse."""
+
+    def __init__(self, page: Page, contexts: list[str]) -> None:
+        self.page = page
+        boxes = {c: page.locator(f'#keys .key[data-key="{c}"]').bounding_box() for c in "qpz"}
+        q, p, z = (box for box in boxes.values() if box)
+        self.left, self.top = q["x"] + q["width"] / 2, q["y"] + q["height"] / 2
+        self.key = (p["x"] - q["x"]) / 9  # pixels of a key's width
+        self.row = (z["y"] - q["y"]) / 2
+        self.draw = np.random.default_rng(SEED)
+        self.contexts = contexts
+
+    def begin(self) -> str:
+        """Empties the message and puts the beginning of another one there."""
+        self.page.locator("#clear").click()
+        context = self.contexts[int(self.draw.integers(len(self.contexts)))]
+        self.page.locator("#message").focus()
+        self.page.keyboard.insert_text(context)
+        return context
+
+    def tap(self, word: str, scatter: float) -> None:
+        for letter in word:
+            x, y = centre(letter)
+            at = np.array([x, y])
+            while nearest([at + (dx := self.draw.normal(0.0, scatter, 2))]) != letter:
+                pass
+            self.click(at + dx)
+
+    def click(self, at: np.ndarray) -> None:
+        self.page.mouse.click(*self.pixels(at))
+
+    def pixels(self, at: np.ndarray) -> tuple[float, float]:
+        x, y = at.tolist()
+        return self.left + (x - 0.5) * self.key, self.top + (y - 0.75) / 1.5 * self.row
+
+    def bar(self) -> list[str]:
+        words = self.page.locator("#bar button").all_text_contents()
+        return [word.strip("“”").lower() for word in words]
+
+    def written(self, context: str) -> str:
+        return self.page.locator("#message").input_value()[len(context) :].strip().lower()
+
+    def word(self, word: str, scatter: float) -> tuple[str, list[str]]:
+        """Types a word and a space; returns what stands there, and the bar before the space."""
+        context = self.begin()
+        self.tap(word, scatter)
+        bar = self.bar()
+        self.page.locator("#keys .key.space").click()
+        return self.written(context), bar
+
+    def glide(self, word: str) -> tuple[str, str]:
+        """Glides a word; returns what stands there, and the note that the page gives."""
+        context = self.begin()
+        trail = noise.trail(spell(word), self.draw)[:, :2]
+        points = [self.pixels(at) for at in np.clip(trail, [0.1, 0.1], [9.9, 5.9])]
+        self.page.mouse.move(*points[0])
+        self.page.mouse.down()
+        for point in points[1:]:
+            self.page.mouse.move(*point)
+        self.page.mouse.up()
+        return self.written(context), (self.page.locator("#note").text_content() or "")
+
+
+def contexts() -> list[str]:
+    """Returns beginnings of messages of typists that no model saw, each with a space at its end."""
+    people = typed.read(TextConfig(), TypistsConfig(users=20, seed=99), 0).messages
+    begun = [message[: 1 + len(message) // 2] for person in people for message in person if len(message) > 1]
+    texts = [detokenize(words) for words in begun if all(word.isalpha() for word in words)]
+    return [f"{text} " for text in texts if text]
+
+
+def chosen(model: Path, folder: Path) -> dict[str, list[Any]]:
+    """Draws the words that are typed."""
+    words = open_model(model).source.words
+    known = {spell(word) for word in words} - {""}
+    seen, dictionary = lists.fitted_words(folder), lists.subtitle_words(folder)
+    seldom = [w for w in dictionary if w not in known and "'" not in w and w not in seen]
+    common = [w for w in dictionary[:20_000] if w not in known and "'" not in w and w in seen]
+    names = [w for w in lists.names(folder) if w not in known and w not in seen]
+    every = {word for word in dictionary if word in known and (word in seen or "'" in word)}
+    pairs = [(wrong, right) for wrong, right in lists.misspellings(folder) if right in known and wrong not in known]
+    return {
+        "names": lists.draw(names, UNKNOWN // 2, SEED),
+        "seldom": lists.draw(seldom, UNKNOWN // 2, SEED),
+        "common": lists.draw(common, UNKNOWN // 2, SEED),
+        "misspelt": lists.draw(pairs, MISSPELT, SEED),
+        "known": lists.draw(every, KNOWN, SEED),
+    }
+
+
+def measure(model: Path, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+    drawn = chosen(model, folder)
+    site = server.server(server.site(page_models(model).models[:1]))
+    threading.Thread(target=site.serve_forever, daemon=True).start()
+    figures: dict[str, Any] = {}
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1100, "height": 900}, reduced_motion="reduce")
+        page.goto(server.address(site))
+        page.wait_for_selector("html[data-ready]")
+        page.locator("#learn").uncheck()
+        hands = Hands(page, contexts())
+        for scatter in (0.15, 0.2):
+            for kind in ("names", "seldom", "common"):
+                became = {word: hands.word(word, scatter)[0] for word in drawn[kind]}
+                replaced = {a: b for a, b in became.items() if a != b}
+                figures[f"{kind} replaced at {scatter}"] = [len(replaced), len(became)]
+                progress(f"{kind} {scatter} {len(replaced)}/{len(became)} {replaced}")
+        became = {word: hands.word(word, 0.2)[0] for word in drawn["known"]}
+        changed = {a: b for a, b in became.items() if a != b}
+        figures["known changed at 0.2"] = [len(changed), len(became)]
+        progress(f"known {len(changed)}/{len(became)} {changed}")
+        mended, shown, missed = 0, 0, {}
+        for wrong, right in drawn["misspelt"]:
+            put, bar = hands.word(wrong, CLEAN)
+            mended += put == right
+            shown += right in bar
+            if put != right:
+                missed[wrong] = (put, right in bar)
+        figures["misspelt mended"] = [mended, len(drawn["misspelt"])]
+        figures["misspelt in the bar"] = [shown, len(drawn["misspelt"])]
+        progress(f"misspelt {mended} in bar {shown} of {len(drawn['misspelt'])} {missed}")
+        browser.close()
+    site.shutdown()
+    return figures
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("model", type=Path)
+    given.add_argument("lists", type=Path)
+    options = given.parse_args()
+    found = measure(options.model, options.lists, lambda text: print(text, file=sys.stderr, flush=True))
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
