@@ -30,8 +30,8 @@ def serve(
     check_path(path)
     with server({}, host, port):
         pass  # refuses a port in use
-    models, problems = page_models(path, data, progress, public=not loopback(resolve(host)))
-    with server(site(models, words, problems), host, port) as ready:
+    models, problems, capitals = page_models(path, data, progress, public=not loopback(resolve(host)))
+    with server(site(models, words, problems, capitals), host, port) as ready:
         opened(address(ready), len(models))
         with contextlib.suppress(KeyboardInterrupt):
             ready.serve_forever()

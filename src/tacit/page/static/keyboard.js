@@ -4,7 +4,8 @@
 // on a letter and travels further than a key's width glides. Screen readers and the Enter key press buttons without any
 // finger: that is a click without a pointer, and a tap in the middle of the key.
 
-import { LETTERS, MARKS, nameOf } from "./keys.js";
+import { emojiLayer, LETTERS, MARKS, nameOf, SYMBOLS } from "./keys.js";
+import { roving } from "./roving.js";
 
 const GLIDE = 0.9; // key widths from where a finger came down
 const HOLD = 420; // milliseconds until backspace repeats
@@ -14,7 +15,9 @@ const ICONS = {
   shift: "M12 4 4.5 12H9v7h6v-7h4.5z",
   back: "M9 5h11v14H9l-6-7zM12.5 9.5l5 5M17.5 9.5l-5 5",
   enter: "M19 6v5a3 3 0 0 1-3 3H5M9 10l-4 4 4 4",
+  emoji: "M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17M8.3 14.2c1.8 2.7 5.6 2.7 7.4 0M9.2 9.6v.4M14.8 9.6v.4",
 };
+const FACES = { space: "space", more: "#+=" }; // of keys that do not show their value
 
 /** @typedef {import("./keys.js").Key} Key */
 /**
@@ -46,8 +49,9 @@ function button(key) {
   keyButton.dataset.key = key.value;
   keyButton.style.gridColumn = key.start ? `${key.start} / span ${key.width}` : `span ${key.width}`;
   const face = document.createElement("span");
-  if (key.kind in ICONS) face.append(icon(/** @type {keyof typeof ICONS} */ (key.kind)));
-  else face.textContent = key.kind === "space" ? "space" : key.value;
+  const picture = [key.kind, key.value].find((name) => name in ICONS);
+  if (picture) face.append(icon(/** @type {keyof typeof ICONS} */ (picture)));
+  else face.textContent = /** @type {Record<string, string>} */ (FACES)[key.kind === "space" ? "space" : key.value] ?? key.value;
   keyButton.append(face);
   if (key.shifted) {
     const second = document.createElement("small");
@@ -71,10 +75,16 @@ export function makeKeyboard(board, holder, does) {
   const fingers = new Map();
   let repeat = 0;
   let shiftShown = ""; // the state that the keys show
+  let layer = "abc";
+  const tabStop = roving(holder);
 
-  function show(/** @type {"abc" | "123"} */ name) {
+  /** @param {string} name @param {string[]} [emoji] those of the layer of emoji */
+  function show(name, emoji = []) {
     keys.clear();
-    const rows = (name === "abc" ? LETTERS : MARKS).map((row) => {
+    const before = layer;
+    layer = name;
+    const layers = { abc: LETTERS, 123: MARKS, more: SYMBOLS, emoji: emojiLayer(emoji) };
+    const rows = (/** @type {Record<string, Key[][]>} */ (layers)[name] ?? LETTERS).map((row) => {
       const line = document.createElement("div");
       line.className = "row";
       for (const key of row) {
@@ -86,7 +96,9 @@ export function makeKeyboard(board, holder, does) {
     });
     const focused = holder.contains(document.activeElement);
     holder.replaceChildren(...rows);
-    const same = /** @type {HTMLElement | null} */ (holder.querySelector(".layer"));
+    const back = [...holder.querySelectorAll(".layer")].find((e) => e instanceof HTMLElement && e.dataset.key === before);
+    const same = /** @type {HTMLElement | null} */ (back ?? holder.querySelector(".layer"));
+    tabStop.begin(same ?? null);
     if (focused) same?.focus(); // keeps the focus of people without a pointer
     shiftShown = "";
   }

@@ -6,8 +6,8 @@
 
 import { cacheProbability, isOwn, weightOf } from "./cache.js";
 import { capitalise, startsSentence, written } from "./capitals.js";
-import { fold, idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
-import { best } from "./suggest.js";
+import { fold, idOf, SPECIALS, UNK, word as wordOf } from "./compact.js";
+import { best, reading, stateAfter } from "./language.js";
 import { starting } from "./words.js";
 
 /**
@@ -25,7 +25,7 @@ const places = new WeakMap();
 
 /**
  * The ids that a word of the cache, which has no capitals, may have in a model.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {string} text
  */
 function variants(model, text) {
@@ -41,24 +41,14 @@ function variants(model, text) {
 }
 
 /**
- * The state of a model after a context; unknown words are read in lower case.
- * @param {import("./compact.js").Compact} model
- * @param {string[]} context
- */
-export function remembered(model, context) {
-  const recent = context.slice(-model.order); // one more than it uses, so that no false start appears
-  return stateAfter(model, recent.map((w) => (idOf(model, w) === UNK ? w.toLowerCase() : w)));
-}
-
-/**
  * log p of words after a context, mixed with the cache if there is one, for the decoders.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {import("./cache.js").Cache | null} cache
  * @param {string[]} context
  * @returns {(id: number) => number}
  */
 export function chances(model, cache, context) {
-  const state = remembered(model, context);
+  const state = stateAfter(model, context);
   const beta = cache ? weightOf(cache) : 0;
   if (!cache || !beta) return (id) => reading(model, state, id).logP;
   const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
@@ -82,8 +72,8 @@ const byP = (a, b) => b.p - a.p || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 /**
  * The likeliest form of a word in the model; the depth of a word that it does not have is −1.
- * @param {import("./compact.js").Compact} model
- * @param {import("./compact.js").Node[]} state
+ * @param {import("./language.js").Model} model
+ * @param {import("./language.js").State} state
  * @param {number[]} ids
  */
 function likeliest(model, state, ids) {
@@ -98,7 +88,7 @@ function likeliest(model, state, ids) {
 
 /**
  * The k likeliest words that begin with the typed letters, in any case.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {import("./cache.js").Cache | null} cache
  * @param {Asked} asked
  * @param {number} k
@@ -109,7 +99,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   const prefix = typed.replaceAll("’", "'");
   const lower = prefix.toLowerCase();
   const { cased } = model.facts;
-  const state = remembered(model, context);
+  const state = stateAfter(model, context);
   const beta = cache ? weightOf(cache) : 0;
   /** @type {Set<number>} */
   const cachedIds = new Set(); // ids that the cache has
