@@ -5,7 +5,11 @@ typists' messages, alternately on a hardware keyboard and with a pointer on the 
 
     handled       from the time stamp of the key's event to the new suggestions in the document
     painted       to the end of the frame that shows them; a frame lasts 16.7 ms
-    first usable  from the start of the navigation until the first key can be pressed, all models loaded
+    first usable  from the start of the navigation until the first key can be pressed: a first visit, whose service
+                  worker is installed and whose store is filled before that
+
+The model is the run's network with 8 bits per weight. In node, the page's own scripts then predict every word of
+held-out typists (`page_recall.mjs`): the share of words that stand in the bar before their first letter.
 
     python benchmarks/page.py runs/demo
 """
@@ -16,19 +20,23 @@ import argparse
 import json
 import shutil
 import statistics
+import subprocess
 import sys
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tacit.page import server as serve
-from tacit.page.models import page_models
+from tacit.page.models import PageModels, page_models
+from tacit.runs import prepare, read_config
 from tacit.text.typists import Typists, TypistsConfig
 
 KEYS, VISITS, PAUSE = 500, 5, 40  # milliseconds between keys: 25 a second, faster than people type
+MESSAGES = 1500  # of held-out typists
 NAMES = {" ": "Space", "'": "Apostrophe", ".": "Full stop", ",": "Comma", "\n": "Enter"}
 WATCH = """(() => {
   window.times = {handled: [], painted: []};
@@ -94,9 +102,32 @@ def percentiles(times: list[float]) -> dict[str, float]:
     }
 
 
+def recall(run: Path, built: PageModels) -> dict[str, dict[str, float]]:
+    """Returns the share of the words of held-out typists that were in the bar, by model."""
+    ready = prepare(read_config(run))
+    words, text = ready.vocabulary.words, ready.test
+    ends = zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True)
+    messages = [[words[i] for i in text.tokens[a + 1 : b - 1].tolist()] for a, b in ends]
+    chosen = np.random.default_rng(0).permutation(len(messages))[:MESSAGES]
+    with TemporaryDirectory() as folder:
+        paths = {}
+        for model in built.models:
+            if not model.compare:
+                (Path(folder) / model.id).write_bytes(model.data)
+                paths[model.id] = str(Path(folder) / model.id)
+        asked = {"models": paths, "capitals": built.capitals, "messages": [messages[i] for i in chosen]}
+        script = Path(__file__).with_name("page_recall.mjs")
+        done = subprocess.run(["node", str(script)], input=json.dumps(asked), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    found: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return found
+
+
 def measure(run: Path) -> dict[str, Any]:
-    models = page_models(run).models
-    files = serve.site(models)
+    built = page_models(run)
+    models = [model for model in built.models if not model.compare]  # the page loads no others
+    files = serve.site(models, capitals=built.capitals)
     server = serve.server(files)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = serve.address(server)
@@ -130,6 +161,7 @@ def measure(run: Path) -> dict[str, Any]:
         "first_usable_ms": {"median": round(statistics.median(first), 1), "most": round(max(first), 1)},
         "page_bytes": sum(len(answer.body) for answer in serve.page_files().values()),
         "model_bytes": {model.id: len(model.data) for model in models},
+        "recall": recall(run, built),
         "requests_to_load": loaded,
         "requests_after": len(requests) - loaded,
         "console_errors": complaints,

@@ -56,8 +56,16 @@ def exported(path: Path, file: Path) -> bool:
     if run.spelling:
         return False
     text = run.config.text
-    facts = {"name": run.config.name, "source": _SOURCE, "case": text.case, "max_words": text.max_words}
-    network8.write(file, run.vocabulary, run.config.model, run.params, **facts)
+    network8.write(
+        file,
+        run.vocabulary,
+        run.config.model,
+        run.params,
+        name=run.config.name,
+        source=_SOURCE,
+        case=text.case,
+        max_words=text.max_words,
+    )
     return True
 
 

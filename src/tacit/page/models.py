@@ -63,7 +63,18 @@ class PageModels(NamedTuple):
 
     models: list[PageModel]
     problems: list[str]
-    capitals: dict[str, str] = {}
+    capitals: dict[str, str]
+
+
+WEIGHT = 0.2  # of the n-grams in the mixture; benchmarks/page_choices.py chose it
+_MIXED = PageModel(
+    "mixed",
+    "After training, with n-grams",
+    f"the network mixed with n-grams of other people's text, which have the weight {WEIGHT}",
+    b"",
+    compare=True,
+    mix=Mix("network", "supplement", WEIGHT),
+)
 
 
 class Recipe(NamedTuple):
@@ -92,8 +103,8 @@ def check_path(path: Path) -> None:
         network8.open(path)
     else:
         raise TacitError(
-            f"{path}: this is not a compact n-gram file; the page reads the model.tacit of `tacit distill`, the file of "
-            "`tacit export`, or a run directory"
+            f"{path}: this is not a compact n-gram file; the page reads the model.tacit of `tacit distill`, the file "
+            "of `tacit export`, or a run directory"
         )
 
 
@@ -109,7 +120,7 @@ def page_models(
         kind = kind_of(path)
         facts = reader.open(path).facts if kind == "compact" else network8.open(path).facts
         title = str(facts.get("name") or path.stem)
-        return PageModels([PageModel("file", title, path.name, path.read_bytes(), made=_day(path))], [])
+        return PageModels([PageModel("file", title, path.name, path.read_bytes(), made=_day(path))], [], {})
     from tacit import runs
 
     small, distilled, problems = _federated(path, data, progress)
@@ -132,8 +143,9 @@ def page_models(
             built[recipe.id] = PageModel(recipe.id, recipe.title, recipe.about, *rest)
     progress("models for the page", 1.0)
     capitals = _capitals(path, data, problems)
+    mixed = [_MIXED] if {"network", "supplement"} <= built.keys() else []
     first = [built.pop("network")] if "network" in built else []
-    return PageModels([*first, ngrams, *built.values()], problems, capitals)
+    return PageModels([*first, ngrams, *mixed, *built.values()], problems, capitals)
 
 
 def _capitals(path: Path, data: Path | None, problems: list[str]) -> dict[str, str]:

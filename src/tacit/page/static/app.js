@@ -99,7 +99,6 @@ function finish(character) {
   }
   corrections.restoreInAddress(character);
   const { typed } = placeOf(before());
-  const afterWord = typed !== "" || last?.kind === "picked" || last?.kind === "glided";
   if (typed && ENDS.test(character)) {
     const edit = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
     if (!apply(edit.change)) return false;
@@ -112,7 +111,7 @@ function finish(character) {
     if (!apply(put(before(), character, last))) return false;
     last = null;
   }
-  spaced = character === " " && afterWord;
+  spaced = character === " " && typed !== "";
   tapped = { word: typed, taps };
   taps = [];
   if (/\s/.test(character)) corrections.forget();

@@ -156,7 +156,7 @@ export function showContents(cache, forget) {
   };
   const word = ([text, count] = /** @type {[string, number]} */ (["", 0])) => {
     const row = line([text, count]);
-    const button = /** @type {HTMLButtonElement} */ (element("button", "quiet small", "Forget"));
+    const button = /** @type {HTMLButtonElement} */ (element("button", "forget", ""));
     button.type = "button";
     button.setAttribute("aria-label", `Forget ${text}`);
     button.addEventListener("click", () => forget(text));

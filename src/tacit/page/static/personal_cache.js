@@ -57,8 +57,8 @@ export function makePersonalCache(replaced, switched) {
   const sure = /** @type {HTMLDialogElement} */ (byId("sure"));
   byId("erase").addEventListener("click", () => {
     const n = cache.entries.length;
-    byId("sure-what").textContent = n ? `Erase all ${n.toLocaleString("en")} words? This cannot be undone.` : "There is nothing to erase.";
-    byId("sure-yes").hidden = !n;
+    if (!n) return void (byId("said").textContent = "There is nothing to erase");
+    byId("sure-what").textContent = n === 1 ? "Erase the one word? This cannot be undone." : `Erase all ${n.toLocaleString("en")} words? This cannot be undone.`;
     sure.showModal();
   });
   byId("sure-no").addEventListener("click", () => sure.close());

@@ -1,16 +1,18 @@
-"""Chooses the weight of n-grams beside the network in the page, on text that no training used.
+"""Chooses two numbers of the page on text that no training used: the n-grams' weight, and when an emoji is offered.
 
     P(w | h) = λ P_n-gram(w | h) + (1 − λ) P_network(w | h)
 
-Every weight is measured on later messages of the clients, which training held out; the best one there is measured on
-held-out people. Only the ratio of the figures matters: the recall is that of all words, as `tacit distill` counts it.
+Where all emoji together have at least a probability t, the likeliest takes the third place of the bar. Both numbers are
+chosen on later messages of the clients, which training held out, and measured on held-out people. The recall is that of
+all words, as `tacit distill` counts it; an unknown word is never found.
 
-    python benchmarks/mixture.py runs/demo
+    python benchmarks/page_choices.py runs/demo
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,8 @@ from tacit.page.models import page_models
 from tacit.text.packed import Packed
 from tacit.text.vocabulary import UNK
 
+EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\u2b50]")
+AT_LEAST = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 2.0)  # 2: never
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0)
 
 
@@ -42,6 +46,28 @@ def recalls(models: tuple[Model, Model], words: list[list[str]]) -> list[float]:
     return [float(hit) / count for hit in hits]
 
 
+def with_emoji(
+    model: Model, vocabulary: tuple[str, ...], words: list[list[str]]
+) -> tuple[list[float], list[float]]:
+    """Returns for every threshold the top-3 recall, and the share of emoji that were in the bar."""
+    emoji = np.array([bool(EMOJI.search(word)) for word in vocabulary])
+    hits, found, count, typed = np.zeros(len(AT_LEAST)), np.zeros(len(AT_LEAST)), 0, 0
+    for ids, log_p in model.bulk.along(words):
+        p, at = np.exp(log_p), np.arange(len(ids))
+        own, known = p[at, ids][:, None], ids > UNK
+        rank, any_emoji = (p > own).sum(1), p[:, emoji].sum(1)
+        third = np.sort(p, axis=1)[:, -3]
+        shown = (p[:, emoji] >= third[:, None]).any(1)  # one is in the bar anyway
+        likeliest = np.flatnonzero(emoji)[p[:, emoji].argmax(1)]
+        for i, least in enumerate(AT_LEAST):
+            instead = (any_emoji >= least) & ~shown
+            hit = known & np.where(instead, (rank < 2) | (ids == likeliest), rank < 3)
+            hits[i] += hit.sum()
+            found[i] += hit[emoji[ids]].sum()
+        count, typed = count + len(ids), typed + int(emoji[ids].sum())
+    return [float(hit) / count for hit in hits], [float(hit) / max(1, typed) for hit in found]
+
+
 def texts(text: Packed, words: tuple[str, ...], most: int) -> list[list[str]]:
     """Returns messages as words."""
     ends = zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True)
@@ -57,17 +83,23 @@ def main() -> None:
     asked = given.parse_args()
     page_models(asked.run)  # builds what is missing
     run, ready = runs.load(asked.run), runs.prepare(runs.load(asked.run).config)
-    network = network8_model(network8.open(asked.run / "keyboard" / "network.tacit"))
+    stored = network8.open(asked.run / "keyboard" / "network.tacit")
+    network = network8_model(stored)
     files = {
         "n-grams of the network": asked.run / "ngram" / "model.tacit",
         "Kneser-Ney, supplement": asked.run / "keyboard" / "supplement.tacit",
     }
-    print(f"{'top-3 recall at λ =':<42}" + "".join(f"{weight:>8}" for weight in WEIGHTS))
+    print(f"{'top-3 recall at λ =':<48}" + "".join(f"{weight:>8}" for weight in WEIGHTS))
     for name, file in files.items():
         ngrams = compact_model(compact.open(file), file.stat().st_size)
         for people, text in (("clients, held-out text", ready.seen), ("held-out people", ready.test)):
             found = recalls((network, ngrams), texts(text, run.vocabulary.words, asked.messages))
-            print(f"{name + '; ' + people:<42}" + "".join(f"{share:>8.2%}" for share in found))
+            print(f"{name + '; ' + people:<48}" + "".join(f"{share:>8.2%}" for share in found))
+    print(f"{'an emoji is offered at t =':<48}" + "".join(f"{least:>8}" for least in AT_LEAST))
+    for people, text in (("clients, held-out text", ready.seen), ("held-out people", ready.test)):
+        recall, found = with_emoji(network, stored.words, texts(text, run.vocabulary.words, asked.messages))
+        for what, row in (("top-3 recall", recall), ("emoji in the bar, of those typed", found)):
+            print(f"{what + '; ' + people:<48}" + "".join(f"{share:>8.2%}" for share in row))
 
 
 if __name__ == "__main__":
