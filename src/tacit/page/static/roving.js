@@ -18,7 +18,7 @@ export function roving(holder) {
   function nearest(row, from) {
     const middle = (/** @type {HTMLElement} */ key) => key.offsetLeft + key.offsetWidth / 2;
     const away = (/** @type {HTMLElement} */ key) => Math.abs(middle(key) - middle(from));
-    return row.reduce((best, key) => (away(key) < away(best) ? key : best));
+    return row.reduce((best, key) => (away(key) < away(best) - 2 ? key : best)); // the left one of two as near
   }
 
   holder.addEventListener("focusin", ({ target }) => {
