@@ -5,6 +5,8 @@ typists' messages, alternately on a hardware keyboard and with a pointer on the 
 
     handled       from the time stamp of the key's event to the new suggestions in the document
     painted       to the end of the frame that shows them; a frame lasts 16.7 ms
+    processor     what the page's main thread has computed for a key, its frame included; other work on the machine
+                  does not count
     first usable  from the start of the navigation until the first key can be pressed: a first visit, whose service
                   worker is installed and whose store is filled before that
 
@@ -79,21 +81,34 @@ def usable(browser: Browser, address: str) -> float:
     return float(ready_at)
 
 
-def press(page: Page, text: str) -> None:
-    """Presses every other key with a pointer at the centre of the page's key, the others on the hardware keyboard."""
+def press(page: Page, text: str) -> list[float]:
+    """Presses every other key with a pointer at the centre of the page's key, the others on the hardware keyboard.
+
+    Returns the processor time of each key in milliseconds.
+    """
+    tools = page.context.new_cdp_session(page)
+    tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        metrics = tools.send("Performance.getMetrics")["metrics"]
+        return 1000 * float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+
     board = page.get_by_role("group", name="Keys")
     places = {}
     for name in {*"abcdefghijklmnopqrstuvwxyz", *NAMES}:
         box = board.get_by_role("button", name=NAMES.get(name, name), exact=True).bounding_box()
         assert box is not None
         places[name] = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    clock = [spent()]
     for i, letter in enumerate(text):
         if i % 2:
             page.mouse.click(*places[letter])
         else:
             page.keyboard.press("Enter" if letter == "\n" else letter)
         page.wait_for_timeout(PAUSE)
+        clock.append(spent())
     page.wait_for_timeout(200)
+    return np.diff(clock).tolist()
 
 
 def percentiles(times: list[float]) -> dict[str, float]:
@@ -147,7 +162,7 @@ def measure(run: Path) -> dict[str, Any]:
         page.goto(address)
         page.wait_for_selector("html[data-ready]")
         loaded = len(requests)
-        press(page, script(KEYS))
+        processor = press(page, script(KEYS))
         times = page.evaluate("times")
         version = browser.version
         browser.close()
@@ -158,6 +173,7 @@ def measure(run: Path) -> dict[str, Any]:
         "keys": len(times["handled"]),
         "handled_ms": percentiles(times["handled"]),
         "painted_ms": percentiles(times["painted"]),
+        "processor_ms": percentiles(processor),
         "first_usable_ms": {"median": round(statistics.median(first), 1), "most": round(max(first), 1)},
         "page_bytes": sum(len(answer.body) for answer in serve.page_files().values()),
         "model_bytes": {model.id: len(model.data) for model in models},

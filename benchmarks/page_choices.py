@@ -6,7 +6,8 @@ Where all emoji together have at least a probability t, the likeliest takes the 
 chosen on later messages of the clients, which training held out, and measured on held-out people. The recall is that of
 all words, as `tacit distill` counts it; an unknown word is never found.
 
-    python benchmarks/page_choices.py runs/demo
+    python benchmarks/page_choices.py runs/demo            both
+    python benchmarks/page_choices.py runs/demo --emoji    only the second
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def texts(text: Packed, words: tuple[str, ...], most: int) -> list[list[str]]:
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("run", type=Path, nargs="?", default=Path("runs/demo"))
-    given.add_argument("--messages", type=int, default=3000)
+    given.add_argument("--messages", type=int, default=1500)
+    given.add_argument("--emoji", action="store_true", help="only when an emoji is offered")
     asked = given.parse_args()
     page_models(asked.run)  # builds what is missing
     run, ready = runs.load(asked.run), runs.prepare(runs.load(asked.run).config)
@@ -90,7 +92,7 @@ def main() -> None:
         "Kneser-Ney, supplement": asked.run / "keyboard" / "supplement.tacit",
     }
     print(f"{'top-3 recall at λ =':<48}" + "".join(f"{weight:>8}" for weight in WEIGHTS))
-    for name, file in files.items():
+    for name, file in () if asked.emoji else files.items():
         ngrams = compact_model(compact.open(file), file.stat().st_size)
         for people, text in (("clients, held-out text", ready.seen), ("held-out people", ready.test)):
             found = recalls((network, ngrams), texts(text, run.vocabulary.words, asked.messages))

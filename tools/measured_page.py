@@ -39,6 +39,11 @@ def block(results: dict[str, Any]) -> str:
         ],
         ["half of them within", "", f"{handled['p50']:.1f} ms"],
         ["until they are painted, 95 % within", "", f"{painted['p95']:.1f} ms"],
+        [
+            "processor time of a key, its frame included, 95 % within",
+            "",
+            f"{results['processor_ms']['p95']:.1f} ms",
+        ],
         ["first usable on a first visit, median of five", "1.5 s", f"{first['median'] / 1000:.2f} s"],
         ["page and scripts", "", f"{results['page_bytes'] / 1e6:.2f} MB"],
         [

@@ -263,7 +263,8 @@ def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
             assert [m["id"] for m in json.load(answer)["models"]] == ["network", "federated", "untrained"]
     finally:
         started.send_signal(2)
-        started.communicate(timeout=120)
+        _, err = started.communicate(timeout=120)
+    assert err.splitlines()[0] == "building a model for the page: After training …"  # nobody looks at a bar
 
 
 def written(path: Path, data: bytes) -> Path:

@@ -132,7 +132,7 @@ export function contents(cache) {
  */
 export function without(cache, word) {
   const others = cache.entries.filter(([, own]) => own !== word);
-  return makeCache(others.map(([before, own]) => [before === word ? "" : before, own]));
+  return makeCache(others.map(([before, ...rest]) => [before === word ? "" : before, ...rest]));
 }
 
 const FORMAT = "tacit personal cache 1";
