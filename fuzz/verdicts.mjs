@@ -1,25 +1,27 @@
-// Reads the name of a compact file on each line of standard input; answers how the page's reader judges it.
+// Reads the name of a model file on each line of standard input; answers how the page's reader judges it.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 import { ModelError, open } from "../src/tacit/page/static/compact.js";
-import { complete } from "../src/tacit/page/static/suggest.js";
+import { best, dense, stateAfter } from "../src/tacit/page/static/language.js";
+import { isNetwork, openNetwork } from "../src/tacit/page/static/network8.js";
 
 const contexts = [[], ["see", "you"], ["xyzzy", "are"], "are you coming home now i am".split(" ")];
 
 /** @param {string} path */
-function verdict(path) {
+async function verdict(path) {
   const data = readFileSync(path);
+  const buffer = data.buffer.slice(data.byteOffset, data.byteOffset + data.length);
   let model;
   try {
-    model = open(data.buffer.slice(data.byteOffset, data.byteOffset + data.length));
+    model = isNetwork(buffer) ? dense(await openNetwork(buffer)) : open(buffer);
   } catch (error) {
     return error instanceof ModelError ? { ending: "refused", told: error.message } : { ending: "crash", told: String(error) };
   }
   try {
     for (const context of contexts) {
-      for (const suggestion of complete(model, context, "", 3)) {
-        const p = suggestion.p ?? suggestion[1];
+      for (const { logP } of best(model, stateAfter(model, context), 3, 3, model.words.count + 3)) {
+        const p = Math.exp(logP);
         if (!(p >= 0 && p <= 1.000001)) return { ending: "nonsense", told: `p = ${p} after ${context}` };
       }
     }
@@ -29,4 +31,4 @@ function verdict(path) {
   return { ending: "ok", told: "" };
 }
 
-for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(verdict(line)));
+for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(await verdict(line)));

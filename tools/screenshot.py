@@ -79,7 +79,8 @@ def pixels(png: bytes) -> np.ndarray:
 
 def main() -> None:
     run = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("runs/demo")
-    server = serve.server(serve.site(page_models(run).models))
+    models, _, capitals = page_models(run)
+    server = serve.server(serve.site(models, capitals=capitals))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as playwright:

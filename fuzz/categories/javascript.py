@@ -1,4 +1,4 @@
-"""The page's reader of compact files, in node: it refuses what Python refuses, and reads what Python reads."""
+"""The page's readers of compact files and 8-bit networks, in node: they refuse what Python refuses, and no more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from fuzz.box import Box, untouched
-from fuzz.categories import Category
+from fuzz.categories import Category, network8
 from fuzz.categories.compact import damaged
 from fuzz.material import HERE, Material
 from fuzz.models import ask
@@ -40,14 +40,17 @@ def verdict(path: Path) -> tuple[str, str]:
 
 def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
     path = box.work / "model.tacit"
-    path.write_bytes(damaged(draw, material.compact.read_bytes()))
+    if number % 2:
+        path.write_bytes(network8.damaged(draw, material.network8.read_bytes()))
+    else:
+        path.write_bytes(damaged(draw, material.compact.read_bytes()))
     with untouched(box):
         ending, told = verdict(path)
         if ending in ("crash", "nonsense"):
             raise Fault(ending, told)
         try:
             python: str = refusable(lambda: ask(path))
-        except Fault as fault:  # `compact` reports what Python does wrong
+        except Fault as fault:  # `compact` and `network8` report what Python does wrong
             python = fault.kind
         if python in ("ok", "refused") and python != ending:
             raise Fault("disagree", f"Python: {python}, the page: {ending} {told}")
@@ -55,13 +58,14 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 
 
 def _plain(box: Box, material: Material) -> None:
-    ask(material.compact)
-    verdict(material.compact)
+    for path in (material.compact, material.network8):
+        ask(path)
+        assert verdict(path) == ("ok", "")
 
 
 CATEGORY = Category(
-    "the page's reader in node, against Python's verdict on the same damaged files",
+    "the page's readers in node, against Python's verdict on the same damaged files",
     trial,
-    2000,
+    3000,
     plain=_plain,
 )

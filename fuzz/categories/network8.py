@@ -26,10 +26,10 @@ _FACTS = (
 )
 
 
-def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
+def damaged(draw: random.Random, good: bytes) -> bytes:
+    """Returns a network file with some of its bytes changed."""
     from tacit.lm.network8.reader import FORM
 
-    good = material.network8.read_bytes()
     content = bytearray(good)
     for _ in range(draw.choice((1, 1, 2))):
         kind = draw.random()
@@ -55,8 +55,12 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             content[place : place + 1] = bytes([draw.randrange(256)])
         else:
             content = bytearray(mutate.data(draw, bytes(content)))
+    return sealed(bytes(content)) if draw.random() < 0.85 else bytes(content)
+
+
+def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
     path = box.work / "network.tacit"
-    path.write_bytes(sealed(bytes(content)) if draw.random() < 0.85 else bytes(content))
+    path.write_bytes(damaged(draw, material.network8.read_bytes()))
     with untouched(box):
         return refusable(lambda: ask(path))
 

@@ -80,3 +80,19 @@ def test_a_progress_callback_loads_neither_jax_nor_rich(process: Processes) -> N
     subprocess.run([sys.executable, "-c", program], env=process.environment, check=True)
     program = "import sys; sys.modules['jax'] = None; import tacit.base.terminal"
     subprocess.run([sys.executable, "-c", program], env=process.environment, check=True)
+
+
+def test_without_a_terminal_each_stage_is_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "console", Console(file=io.StringIO(), force_terminal=False))
+    monkeypatch.setattr(terminal, "_APART", 0.0)
+    with terminal.progress_lines() as progress:
+        for what, share in (("one", 0.0), ("one", 0.3), ("two", 0.5), ("three", 1.0)):
+            progress(what, share)
+    assert capsys.readouterr() == ("", "one …\ntwo …\n")
+    monkeypatch.setattr(terminal, "_APART", 1000.0)
+    with terminal.progress_lines() as progress:
+        for k in range(100):
+            progress(f"step {k}", k / 100)
+    assert capsys.readouterr().err == "step 0 …\n"

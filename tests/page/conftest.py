@@ -53,7 +53,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
     contexts = []
 
     def go(address: str, **options: Any) -> Visit:
-        options = {"viewport": {"width": 1100, "height": 900}, "reduced_motion": "reduce", **options}
+        plain = {"viewport": {"width": 1100, "height": 900}, "reduced_motion": "reduce"}
+        options = {**plain, "service_workers": "block", **options}  # test_installed.py lets them work
         context = browser.new_context(**options)
         contexts.append(context)
         context.set_default_timeout(PATIENCE)

@@ -54,3 +54,9 @@ def glide(page, word: str) -> None:
 def learnt(page) -> str:
     """How many words the page says it has learnt."""
     return page.locator("#memory").text_content().split(" words")[0].split(".")[0]
+
+
+def erase(page) -> None:
+    page.get_by_role("button", name="Erase", exact=True).click()
+    if page.locator("#sure").is_visible():  # there is something to erase
+        page.get_by_role("button", name="Erase them").click()

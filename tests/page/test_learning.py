@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hands import bar, learnt, settle, text, until
+from hands import bar, erase, learnt, settle, text, until
 
 
 def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp_path):
@@ -35,7 +35,7 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     page.get_by_label("Learn from what I type here").uncheck()
     assert "Grzmblf" not in bar(page)
     page.get_by_label("Learn from what I type here").check()
-    page.get_by_role("button", name="Erase").click()
+    erase(page)
     assert "Grzmblf" not in bar(page) and page.evaluate("localStorage.getItem('tacit.words')") is None
     assert seen.complaints == []
 
@@ -63,7 +63,7 @@ def test_no_other_tab_brings_back_what_was_erased(visit, address):
     second.goto(address)
     second.wait_for_selector("html[data-ready]")
     assert learnt(second) == "5"
-    first.get_by_role("button", name="Erase").click()
+    erase(first)
     second.get_by_text("Nothing yet").wait_for()
     for page in (first, second):
         page.goto("about:blank")
@@ -168,7 +168,7 @@ def test_moving_the_caret_changes_no_count(page):
         page.keyboard.press(name)
         settle(page)
         assert learnt(page) == "5", name
-    page.get_by_role("button", name="Erase").click()
+    erase(page)
     page.get_by_label("Message", exact=True).focus()
     for name in ("Home", "ArrowUp", "End"):
         page.keyboard.press(name)

@@ -31,7 +31,7 @@ def test_no_request_after_loading_and_the_browser_refuses_any(visit, small):
         seen = visit(address)
         loaded, asked = list(seen.requests), len(files.asked)
         assert {url.removeprefix(address) for url in loaded if url.startswith("http")} == {
-            name.removeprefix("/") for name in files if name != "/index.html"
+            name.removeprefix("/") for name in files if name not in ("/index.html", "/worker.js")
         }
         tap(seen.page, "see you ")
         glide(seen.page, "thanks")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 import shutil
 import socket
 import struct
@@ -21,6 +22,7 @@ from commands import write_corpus
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
+from tacit.lm.network8 import reader as network8
 from tacit.lm.protocol import suggest
 from tacit.ngram.compact import reader
 from tacit.ngram.compact.model import CompactSource
@@ -86,7 +88,9 @@ def test_all_files_of_the_page_are_served_with_the_policy(small):
                 head["Content-Security-Policy"] == server.POLICY
                 and head["X-Content-Type-Options"] == "nosniff"
             )
-            assert "no-store" in head["Cache-Control"] and "Python" not in head["Server"]
+            kept = "no-cache" if path.lstrip("/") in server.page_files() or path == "/" else "no-store"
+            assert head["Cache-Control"] == ("max-age=31536000, immutable" if path == "/worker.js" else kept)
+            assert head["Server"].startswith("tacit") and "Python" not in head["Server"]
             status, head, body = ask(address, path.encode(), method="HEAD")
             assert (status, int(head["Content-Length"]), body) == (200, len(wanted.body), b"")
         assert ask(address, b"/index.html?x=1")[0] == 200
@@ -108,9 +112,18 @@ def test_the_policy_names_no_other_host_and_allows_no_inline_script():
     page = server.page_files()["index.html"].body.decode()
     assert "://" not in page and "onclick" not in page and "<style" not in page and page.count("<script") == 1
     for name, answer in server.page_files().items():
-        assert name == "keyboard.js" or b"://" not in answer.body, (
-            name
-        )  # there: the name of SVG, which is no address
+        # there: the name of SVG, which is no address
+        assert name == "keyboard.js" or name.endswith(".png") or b"://" not in answer.body, name
+
+
+def test_a_browser_is_told_all_modules_at_once():
+    files = server.page_files()
+    page = files["index.html"].body.decode()
+    told = re.findall(r'<link rel="modulepreload" href="(\S+)">', page)
+    assert told[0] == "app.js" and len(told) == len(set(told)) > 40
+    imported = {m for name in told for m in re.findall(r'from "\./(.+?)"', files[name].body.decode())}
+    assert imported | {"app.js"} == set(told)
+    assert set(told) == {name for name in files if name.endswith(".js")} - {"worker.js"}  # no file is idle
 
 
 def test_page_and_script_are_small():
@@ -247,23 +260,38 @@ def test_what_people_wrote_is_not_for_others(run, process, monkeypatch):
     try:
         address = started.stdout.readline().split()[0]
         with urllib.request.urlopen(address + "models.json", timeout=60) as answer:
-            assert [m["id"] for m in json.load(answer)["models"]] == ["federated", "untrained"]
+            assert [m["id"] for m in json.load(answer)["models"]] == ["network", "federated", "untrained"]
     finally:
         started.send_signal(2)
-        started.communicate(timeout=120)
+        _, err = started.communicate(timeout=120)
+    assert err.splitlines()[0] == "building a model for the page: After training …"  # nobody looks at a bar
 
 
-def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
+def written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch, tacit):
     monkeypatch.setattr(building, "SENTENCES", 200)
     found = {shown.id: shown for shown in page_models(run).models}
     assert list(found) == [
+        "network",
         "federated",
         "untrained",
         "collected",
         "personal-ana",
     ]  # no supplement for such text
+    assert [name for name, shown in found.items() if not shown.compare] == ["network", "federated"]
+    network = network8.open(written(tmp_path / "network.tacit", found["network"].data))
+    tacit("export", run, "--out", tmp_path / "exported.tacit", "--people", 0)
+    exported = network8.open(tmp_path / "exported.tacit")
+    assert network.words == exported.words and network.facts | {"source": ""} == exported.facts | {
+        "source": ""
+    }
+    assert all((m.codes == exported.matrices[name].codes).all() for name, m in network.matrices.items())
     opened = {}
-    for name, shown in found.items():
+    for name, shown in list(found.items())[1:]:
         (tmp_path / f"{name}.tacit").write_bytes(shown.data)
         opened[name] = reader.open(tmp_path / f"{name}.tacit")
     words = opened["federated"].words.every()
@@ -273,11 +301,11 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     flat = [p for _, p in suggest(CompactSource(opened["untrained"]), ["see"], 10)]
     assert max(flat) < 2.5 * min(flat)  # an untrained network prefers nothing much
     kept = {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
-    assert page_models(run) == (list(found.values()), [])
+    assert page_models(run) == (list(found.values()), [], {})
     assert kept == {p.name: p.stat().st_mtime_ns for p in (run / "keyboard").iterdir()}
     file = run / "keyboard" / "collected.tacit"
     file.write_bytes(file.read_bytes()[:-1])  # damaged: made again
-    assert page_models(run) == (list(found.values()), [])
+    assert page_models(run) == (list(found.values()), [], {})
     tune(run, "them")  # ana's model is another one now
     (again,) = (shown for shown in page_models(run).models if shown.id == "personal-ana")
     (tmp_path / "again.tacit").write_bytes(again.data)
@@ -290,16 +318,16 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
     others = write_corpus(tmp_path / "others.jsonl", people=3)
     summary = {"base": "another network", "supplement_corpus": str(others)}
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))
-    models, problems = page_models(run)
-    assert models[0].data == found["federated"].data and "an earlier network" in problems[0]
+    models, problems, _ = page_models(run)
+    assert models[1].data == found["federated"].data and "an earlier network" in problems[0]
     assert "supplement" not in [shown.id for shown in models]  # nobody here has named that file
     assert str(others) in problems[1] and "--trust" in problems[1]
     page_trust(run)
-    models, problems = page_models(run)
+    models, problems, _ = page_models(run)
     assert len(problems) == 1 and "supplement" in [shown.id for shown in models]
     summary["base"] = runs.digest(run)
     (run / "ngram" / "summary.json").write_text(json.dumps(summary))  # now this is the run's model,
-    assert page_models(run).models[0].data == found["collected"].data
+    assert page_models(run).models[1].data == found["collected"].data
     (run / "ngram" / "summary.json").unlink()
     newer = b"TacitNG\n" + struct.pack("<IIII", 9, 0, 24, 0)
     for bad, told in (
@@ -308,17 +336,17 @@ def test_models_are_found_made_and_kept(run, tmp_path, monkeypatch):
         (newer, "version 9"),
     ):
         (run / "ngram" / "model.tacit").write_bytes(bad)  # named, and a small one takes its place
-        models, problems = page_models(run)
-        assert models[0].data == found["federated"].data and len(models) == len(found)
+        models, problems, _ = page_models(run)
+        assert models[1].data == found["federated"].data and len(models) == len(found)
         assert len(problems) == 1 and told in problems[0] and "in its place" in problems[0]
     (run / "ngram" / "model.tacit").write_bytes(found["collected"].data)
     network = run / "checkpoints" / "best.safetensors"
     damaged = bytearray(network.read_bytes())
     damaged[-1] ^= 1
     network.write_bytes(damaged)  # and nothing else can be made any more
-    models, problems = page_models(run)
+    models, problems, _ = page_models(run)
     assert [(shown.id, shown.data) for shown in models] == [("federated", found["collected"].data)]
-    assert len(problems) == 4 and "Personal: ana" in problems[-1] and "sha256" in problems[-1]
+    assert len(problems) == 6 and "Personal: ana" in problems[-2] and "sha256" in problems[-1]
     (run / "ngram" / "model.tacit").write_bytes(newer)
     with pytest.raises(TacitError, match="sha256"):  # nor the small one
         page_models(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from hands import bar, glide, key, learnt, settle, tap, text, until
+from hands import bar, erase, glide, key, learnt, settle, tap, text, until
 
 from tacit.keyboard import layout, suggestions
 
@@ -224,7 +224,7 @@ def test_undo_takes_back_what_was_typed_and_garbles_nothing(page):
     page.keyboard.press("Control+z")
     assert text(page) == "Tjanks"  # the correction
     page.get_by_role("button", name="Clear the message").click()
-    page.get_by_role("button", name="Erase").click()
+    erase(page)
     page.get_by_label("Message", exact=True).focus()
     page.keyboard.insert_text("hunter")
     page.keyboard.press("Control+z")

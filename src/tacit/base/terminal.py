@@ -1,10 +1,11 @@
-"""Bars and spinners on a terminal, for whatever takes more than a moment; silent where there is no terminal.
+"""Bars and spinners on a terminal, for whatever takes more than a moment; mostly silent where there is none.
 
 All of them fit 80 columns: what a bar says in words is cut short where there is no room for it.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from tacit.base.printable import printable
 from tacit.base.progress import Progress, no_progress
 
 _WAIT = 0.5  # seconds before a bar appears
+_APART = 2.0  # seconds between two lines where there is no terminal
 
 # The bar lives on standard error, which otherwise holds the one line of an error and nothing else.
 console = Console(stderr=True, highlight=False, emoji=False)
@@ -68,6 +70,29 @@ def progress_bar() -> Iterator[Progress]:
         yield report
     finally:
         bar.stop()
+
+
+@contextmanager
+def progress_lines() -> Iterator[Progress]:
+    """Gives a progress callback that draws a bar, and where there is no terminal prints a line for each new stage.
+
+    It is for a command that works long before it prints its result. At most one line is printed in two seconds.
+    """
+    if console.is_terminal:
+        with progress_bar() as bar:
+            yield bar
+        return
+    last, at = "", -_APART
+
+    def report(what: str, share: float) -> None:
+        nonlocal last, at
+        now = time.monotonic()
+        if what == last or share >= 1 or now - at < _APART:
+            return
+        last, at = what, now
+        print(f"{printable(what)} …", file=sys.stderr, flush=True)
+
+    yield report
 
 
 def rounds_bar() -> rich.Progress:

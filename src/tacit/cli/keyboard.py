@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a compact file (.tacit).")
+        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit).")
     ],
     port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8765,
     host: Annotated[
@@ -55,7 +55,7 @@ def serve(
     """
     import webbrowser
 
-    from tacit.base.terminal import progress_bar
+    from tacit.base.terminal import progress_lines
     from tacit.page.models import trust as trust_run
     from tacit.page.serve import serve as serve_page
 
@@ -68,5 +68,5 @@ def serve(
     start_jax()
     if trust and run.is_dir():
         trust_run(run)
-    with progress_bar() as progress:
+    with progress_lines() as progress:
         serve_page(run, host, port, block, data, progress, opened, locale)

@@ -1,10 +1,12 @@
-"""Builds the models that the keyboard page can switch between, each as a compact file; `page.models` lists them.
+"""Builds the models that the keyboard page can switch between, each as a file; `page.models` lists them.
 
 Each function takes a run directory and, last, the file to write; it returns False if the model cannot be built.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import jax
@@ -17,6 +19,7 @@ from tacit.distillation.approximate import Recast, approximate
 from tacit.distillation.model import DistillOptions, distilled_model, words_of
 from tacit.distillation.sampling import Sentences, network
 from tacit.distillation.topology import from_corpus
+from tacit.lm.network8 import writer as network8
 from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import from_kneser_ney
 from tacit.ngram.compact import writer
@@ -26,11 +29,12 @@ from tacit.personal.mixing import ALONE
 from tacit.text import supplement
 from tacit.text.locale import DEFAULT
 from tacit.text.packed import Packed
-from tacit.text.vocabulary import UNK, Vocabulary
+from tacit.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 SENTENCES = 5000  # drawn from a personal network; four times as many from the run's own
 _MANY = 100_000  # n-grams of the model that replaces a missing one
 _SOURCE = "tacit serve"
+_SEEN, _MOSTLY = 3, 0.7  # how often, and in which share of its uses after a word, a name has its capital
 
 
 def federated(path: Path, data: Path | None, progress: Progress, file: Path) -> bool:
@@ -50,6 +54,25 @@ def federated(path: Path, data: Path | None, progress: Progress, file: Path) -> 
         name=run.config.name,
         source=_SOURCE,
         locale=run.config.text.locale,
+    )
+    return True
+
+
+def exported(path: Path, file: Path) -> bool:
+    """Writes the network with 8 bits per weight, as `tacit export` does."""
+    run = runs.load(path)
+    if run.spelling:
+        return False
+    text = run.config.text
+    network8.write(
+        file,
+        run.vocabulary,
+        run.config.model,
+        run.params,
+        name=run.config.name,
+        source=_SOURCE,
+        case=text.case,
+        max_words=text.max_words,
     )
     return True
 
@@ -102,6 +125,30 @@ def personal(path: Path, user: str, stored: Compact, file: Path) -> bool:
     model = approximate(source, model.topology, SENTENCES, recast=recast)
     writer.write(file, words, model, name=f"personal {user}", source=_SOURCE, locale=run.config.text.locale)
     return True
+
+
+def capitals(path: Path, data: Path | None, corpus: str | None) -> dict[str, str]:
+    """Returns the words that are mostly written with a capital inside a sentence, in the supplemental corpus.
+
+    They are the names that a model without capitals knows: london, for one, is shown as London.
+    """
+    run = runs.load(path)
+    beside = supplement.find(run.config.text, run.config.typists, corpus, data)
+    if beside is None or run.config.text.case != "lower":
+        return {}
+    known, forms = set(words_of(run).words[len(SPECIALS) :]), dict[str, Counter[str]]()
+    for message in beside.written():
+        if message[0] == message[0].lower():
+            continue  # by somebody who writes without capitals
+        for last, form in pairwise(message):
+            if last[-1].isalpha() and form.lower() in known:  # after a word no sentence starts
+                forms.setdefault(form.lower(), Counter())[form] += 1
+    found = {}
+    for word, counts in sorted(forms.items()):
+        form, count = counts.most_common(1)[0]
+        if form != word and count >= max(_SEEN, _MOSTLY * counts.total()):
+            found[word] = form
+    return found
 
 
 def _write_counted(file: Path, words: Vocabulary, text: Packed, like: Compact, name: str) -> None:

@@ -1,6 +1,8 @@
 """The models that the keyboard page can switch between: those a run directory has, and those built from it.
 
-    federated    after training: the n-gram model that `tacit distill` made from the run's network (RUN/ngram)
+    network      after training: the run's network with 8 bits per weight, as `tacit export` writes it
+    mixed        the network mixed with Kneser-Ney of the supplemental corpus
+    federated    for phones with little room: the n-gram model that `tacit distill` made from the network (RUN/ngram)
     untrained    before training: the network as it was before its first round, from single words alone
     supplement   Kneser-Ney of the supplemental corpus, of the same order and size: other people's text, no training
     collected    Kneser-Ney of the clients' pooled text: a baseline that nobody could build in a real federation
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +31,20 @@ from tacit.base.locks import held, remove_leftovers
 from tacit.base.progress import Progress, no_progress
 from tacit.base.reading import read_object
 from tacit.base.transaction import holds_nothing
+from tacit.lm.network8 import reader as network8
 from tacit.lm.open import kind_of
 from tacit.ngram.compact import reader
 from tacit.text.locale import DEFAULT
 
 PEOPLE = 3  # personal models that are shown
+
+
+class Mix(NamedTuple):
+    """A mixture of two models: (1 − λ) of a network and λ of n-grams over the same words."""
+
+    network: str  # ids of models
+    ngrams: str
+    weight: float  # λ
 
 
 class PageModel(NamedTuple):
@@ -41,15 +53,30 @@ class PageModel(NamedTuple):
     id: str
     title: str
     about: str
-    data: bytes  # a compact file
+    data: bytes  # a compact file or an 8-bit network; empty for a mixture
+    compare: bool = False  # loaded only to compare it with the others
+    made: str = ""  # the day on which it was trained, YYYY-MM-DD
+    mix: Mix | None = None
 
 
 class PageModels(NamedTuple):
-    """The models that can be shown, and the problems with others."""
+    """The models that can be shown, the problems with others, and the words that are written with a capital."""
 
     models: list[PageModel]
     problems: list[str]
+    capitals: dict[str, str]
     locale: str = DEFAULT  # the code of the language that they were trained on
+
+
+WEIGHT = 0.2  # of the n-grams in the mixture; benchmarks/page_choices.py chose it
+_MIXED = PageModel(
+    "mixed",
+    "After training, with n-grams",
+    f"the network mixed with n-grams of other people's text, which have the weight {WEIGHT}",
+    b"",
+    compare=True,
+    mix=Mix("network", "supplement", WEIGHT),
+)
 
 
 class Recipe(NamedTuple):
@@ -58,14 +85,15 @@ class Recipe(NamedTuple):
     id: str
     title: str
     about: str
-    make: Callable[[Path], bool]  # writes a compact file; False if it cannot be built
+    make: Callable[[Path], bool]  # writes a model file; False if it cannot be built
     sources: tuple[Path, ...] = ()  # files that it is built from, beside the run's network and its n-grams
     setting: str = ""  # what else it depends on
     private: bool = False  # whether it holds what people wrote
+    compare: bool = True  # whether it is there to compare with
 
 
 def check_path(path: Path) -> None:
-    """Refuses a path that is neither a run directory nor a compact n-gram file."""
+    """Refuses a path that is neither a run directory nor a model file that the page can read."""
     kind = kind_of(path)
     if kind == "run":
         from tacit import runs  # loads JAX, which a file does not need
@@ -73,10 +101,12 @@ def check_path(path: Path) -> None:
         runs.read_config(path)
     elif kind == "compact":
         reader.open(path)  # refuses a damaged file
+    elif kind == "network8":
+        network8.open(path)
     else:
-        what = "an 8-bit network" if kind == "network8" else "not a compact n-gram file"
         raise TacitError(
-            f"{path}: this is {what}; the page reads the model.tacit of `tacit distill`, or a run directory"
+            f"{path}: this is not a compact n-gram file; the page reads the model.tacit of `tacit distill`, the file "
+            "of `tacit export`, or a run directory"
         )
 
 
@@ -88,32 +118,54 @@ def page_models(
     `public`: whether other people can load them; then models that hold what people wrote are left out.
     """
     check_path(path)
-    if kind_of(path) == "compact":
-        facts = reader.open(path).facts
-        locale = str(facts.get("locale", DEFAULT))
+    if kind_of(path) != "run":
+        kind = kind_of(path)
+        facts = reader.open(path).facts if kind == "compact" else network8.open(path).facts
         title = str(facts.get("name") or path.stem)
-        return PageModels([PageModel("file", title, path.name, path.read_bytes())], [], locale)
+        only = PageModel("file", title, path.name, path.read_bytes(), made=_day(path))
+        return PageModels([only], [], {}, str(facts.get("locale", DEFAULT)))
     from tacit import runs
 
-    network = path / runs.BEST
     small, distilled, problems = _federated(path, data, progress)
     stored, figures = reader.open(small), _figures(distilled)
-    mode = runs.read_config(path).training.mode
+    mode, made = runs.read_config(path).training.mode, _day(path / runs.BEST)
     about = f"{mode}, {_rounds(path)}, distilled into n-grams{figures.get('compact file', '')}"
-    models = [PageModel("federated", "After training", about, small.read_bytes())]
+    ngrams = PageModel("federated", "After training, n-grams", about, small.read_bytes(), made=made)
+    built: dict[str, PageModel] = {}
     recipes = [r for r in _recipes(path, stored, data, figures) if not (public and r.private)]
     for i, recipe in enumerate(recipes):
         progress(f"building a model for the page: {recipe.title}", i / len(recipes))
         try:
-            key = _digest(network, small, *recipe.sources, setting=recipe.setting)
+            key = _digest(path / runs.BEST, small, *recipe.sources, setting=recipe.setting)
             file = _kept(path / "keyboard", recipe.id, key, recipe.make)
         except TacitError as error:
             problems.append(f"The model “{recipe.title}” could not be built: {error}.")
             continue
         if file.is_file():
-            models.append(PageModel(recipe.id, recipe.title, recipe.about, file.read_bytes()))
+            rest = (file.read_bytes(), recipe.compare, made if recipe.id == "network" else "")
+            built[recipe.id] = PageModel(recipe.id, recipe.title, recipe.about, *rest)
     progress("models for the page", 1.0)
-    return PageModels(models, problems, runs.read_config(path).text.locale)
+    capitals = _capitals(path, data, problems)
+    mixed = [_MIXED] if {"network", "supplement"} <= built.keys() else []
+    first = [built.pop("network")] if "network" in built else []
+    every = [*first, ngrams, *mixed, *built.values()]
+    return PageModels(every, problems, capitals, runs.read_config(path).text.locale)
+
+
+def _capitals(path: Path, data: Path | None, problems: list[str]) -> dict[str, str]:
+    """Returns the words that are written with a capital."""
+    from tacit.page import building
+
+    try:
+        return building.capitals(path, data, supplement_of(path))
+    except TacitError as error:
+        problems.append(f"Names stay without capitals: {error}.")
+        return {}
+
+
+def _day(file: Path) -> str:
+    """Returns the day on which a file was written."""
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
 
 
 def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path, dict[str, Any], list[str]]:
@@ -223,9 +275,9 @@ def _log(folder: Path, known: dict[str, Any]) -> None:
 
 
 def _wrong(file: Path) -> str:
-    """Returns why a compact file cannot be used; "" if it can."""
+    """Returns why a model file cannot be used; "" if it can."""
     try:
-        reader.open(file)
+        network8.open(file) if kind_of(file) == "network8" else reader.open(file)
     except TacitError as error:
         return str(error)
     return ""
@@ -237,6 +289,13 @@ def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dic
 
     corpus = supplement_of(path)
     recipes = [
+        Recipe(
+            "network",
+            "After training",
+            f"the network with 8 bits per weight{figures.get('network', '')}",
+            partial(building.exported, path),
+            compare=False,
+        ),
         Recipe(
             "untrained",
             "Before training",

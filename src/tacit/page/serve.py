@@ -34,8 +34,8 @@ def serve(
     check_path(path)
     with server({}, host, port):
         pass  # refuses a port in use
-    models, problems, code = page_models(path, data, progress, public=not loopback(resolve(host)))
-    with server(site(models, words, problems, given or find(code)), host, port) as ready:
+    models, problems, capitals, code = page_models(path, data, progress, public=not loopback(resolve(host)))
+    with server(site(models, words, problems, capitals, given or find(code)), host, port) as ready:
         opened(address(ready), len(models))
         with contextlib.suppress(KeyboardInterrupt):
             ready.serve_forever()

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import hashlib
 import io
 import json
+import re
 import socket
 import threading
 import time
@@ -38,12 +40,14 @@ POLICY = "; ".join(
         "script-src 'self'",
         "style-src 'self'",
         "img-src data:",
+        "manifest-src data:",
+        "worker-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
+        "trusted-types tacit-worker",  # for the address of the service worker and nothing else (install.js)
     )
 )
 HEADERS = {
@@ -53,11 +57,18 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cache-Control": "no-store",
 }
 SECONDS = 30.0  # that a connection may take for a request, and for reading the answer
 CONNECTIONS = 64  # at once; a browser opens six
-TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".png": "image/png",
+}
+_MODULES = b"<!-- modules -->"
+_IMPORT = re.compile(r'^(?:import|export|\}).* from "\./(\w+\.js)";$', re.MULTILINE)
+WORKER = "worker.js"  # the service worker, asked for with its hash
 
 
 class Answer(NamedTuple):
@@ -65,6 +76,7 @@ class Answer(NamedTuple):
 
     kind: str
     body: bytes
+    cache: str = "no-store"  # its Cache-Control
 
 
 Site = Mapping[str, Answer]
@@ -74,29 +86,50 @@ def page_files() -> dict[str, Answer]:
     """Returns the files of the page that a browser loads, by name.
 
     >>> sorted(page_files())[-2:], page_files()["index.html"].kind
-    (['validation.js', 'words.js'], 'text/html; charset=utf-8')
+    (['words.js', 'worker.js'], 'text/html; charset=utf-8')
     """
     here = resources.files("tacit.page") / "static"
-    return {
-        file.name: Answer(TYPES[Path(file.name).suffix], file.read_bytes())
+    files = {
+        file.name: Answer(TYPES[Path(file.name).suffix], file.read_bytes(), "no-cache")
         for file in here.iterdir()
         if Path(file.name).suffix in TYPES
     }
+    page = files["index.html"]
+    links = "\n".join(f'<link rel="modulepreload" href="{name}">' for name in _modules(files, "app.js"))
+    files["index.html"] = page._replace(body=page.body.replace(_MODULES, links.encode()))
+    return files
+
+
+def _modules(files: Mapping[str, Answer], first: str) -> list[str]:
+    """Returns a script and all that it imports: a browser that knows them need not read one to ask for the next."""
+    found = [first]
+    for name in found:
+        found += [m for m in _IMPORT.findall(files[name].body.decode()) if m in files and m not in found]
+    return list(dict.fromkeys(found))
 
 
 def site(
     models: Sequence[PageModel],
     blocked: Iterable[str] = (),
     problems: Sequence[str] = (),
+    capitals: Mapping[str, str] = {},
     locale: Locale = ENGLISH,
 ) -> Site:
-    """Returns all responses, by the path of the request."""
+    """Returns all responses, by the path of the request; `capitals` has the words that are written with one."""
     files = page_files()
-    listed = []
+    own, worker = sorted(files.keys() - {"index.html", WORKER}), files[WORKER]
+    # its name changes with it, so a browser need not ask again, which it would do after the page has loaded
+    files[WORKER] = worker._replace(cache="max-age=31536000, immutable")
+    listed: list[dict[str, Any]] = []
     for i, model in enumerate(models):
-        name = f"model-{i}.tacit"
-        files[name] = Answer("application/octet-stream", model.data)
-        listed.append({"id": model.id, "title": model.title, "about": model.about, "file": name})
+        entry: dict[str, Any] = {"id": model.id, "title": model.title, "about": model.about}
+        if model.mix:
+            entry["mix"] = model.mix._asdict()
+        else:
+            entry["file"] = f"model-{i}.tacit"
+            files[entry["file"]] = Answer("application/octet-stream", model.data)
+        made = {"made": model.made} if model.made else {}
+        listed.append({**entry, **made, **({"compare": True} if model.compare else {})})
     manifest = {
         "models": listed,
         "problems": list(problems),
@@ -104,6 +137,9 @@ def site(
         "layout": layout.as_json(layout.of_locale(locale)),
         "locale": locale_json(locale),
         "parameters": parameters.as_json(),
+        "capitals": dict(capitals),
+        "worker": f"{WORKER}?{hashlib.sha256(worker.body).hexdigest()[:16]}",
+        "files": ["./", *own],
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
     return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
@@ -257,6 +293,7 @@ def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Type", answer.kind)
             self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Cache-Control", answer.cache)
             for name, value in HEADERS.items():
                 self.send_header(name, value)
             self.end_headers()

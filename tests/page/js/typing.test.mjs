@@ -6,13 +6,14 @@ import { endsInAddress, lessonsOf } from "../../../src/tacit/page/static/address
 import { choices, offers } from "../../../src/tacit/page/static/bar.js";
 import * as caches from "../../../src/tacit/page/static/cache.js";
 import { fold, open, reading, idOf, UNK } from "../../../src/tacit/page/static/compact.js";
-import { backspace, endWord, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/static/edit.js";
+import { backspace, endWord, fullStop, glided, lastCharacter, pick, put, savings } from "../../../src/tacit/page/static/edit.js";
 import { makeHistory } from "../../../src/tacit/page/static/history.js";
 import { layersOf } from "../../../src/tacit/page/static/keys.js";
 import { makeLessons } from "../../../src/tacit/page/static/lessons.js";
 import { PLAIN } from "../../../src/tacit/page/static/locale.js";
 import { follow, untold } from "../../../src/tacit/page/static/memory.js";
-import { predict, remembered } from "../../../src/tacit/page/static/predict.js";
+import { stateAfter as remembered } from "../../../src/tacit/page/static/language.js";
+import { predict } from "../../../src/tacit/page/static/predict.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "../../../src/tacit/page/static/shift.js";
 import { every } from "../../../src/tacit/page/static/words.js";
 import { bytes, vectors } from "./vectors.mjs";
@@ -162,6 +163,30 @@ test("shift: once, locked, off; by itself at the start of a sentence, unless it 
   assert.equal(capital(settled(OFF, { context: ["yes", "."], typed: "" }, "yes.")), null); // no space: as the sentence has it
 });
 
+test("shift pressed twice quickly is locked, whatever it was", () => {
+  const start = settled(OFF, { context: [], typed: "" }, "");
+  for (const before of [OFF, start, pressed(OFF)]) assert.equal(pressed(before, true).state, "locked");
+  assert.equal(pressed(pressed(OFF, true), true).state, "off");
+});
+
+test("two spaces after a word are a full stop, which backspace turns back", () => {
+  for (const before of ["ok ", "see (you) ", "7 ", "été ", "it’s "]) {
+    assert.equal(apply(before, fullStop(before)), `${before.trimEnd()}. `);
+  }
+  for (const before of ["", " ", "ok", "ok. ", "ok, ", "ok  ", "👍 ", "- "]) assert.equal(fullStop(before), null, before);
+  const undone = backspace("ok. ", { kind: "stopped" });
+  assert.deepEqual([apply("ok. ", undone.change), undone.last], ["ok  ", null]);
+  assert.equal(apply("ok. ", backspace("ok. ", null).change), "ok.");
+});
+
+test("a word is forgotten alone, with its pairs", () => {
+  let cache = caches.makeCache();
+  for (const [before, w] of [[null, "my"], ["my", "secret"], ["secret", "is"], [null, "secret"], ["is", "my"]]) cache = caches.learn(cache, before, w);
+  const left = caches.without(cache, "secret");
+  assert.deepEqual(left.entries, [["<s>", "my"], ["", "is"], ["is", "my"]]);
+  assert.ok(!caches.toJson(left).includes("secret"));
+});
+
 test("keys saved: 1 − keys/characters", () => {
   assert.equal(savings(3, 10), 0.7);
   assert.equal(savings(12, 10), 1 - 1.2);
@@ -178,8 +203,8 @@ test("the bar: next words, completions, a correction with what was typed, choice
 });
 
 test("every row of keys is twenty halves wide, every letter is there once", () => {
-  const { letters, marks } = layersOf(PLAIN);
-  for (const layer of [letters, marks]) {
+  const { letters, marks, symbols, emojiLayer } = layersOf(PLAIN);
+  for (const layer of [letters, marks, symbols, emojiLayer(Array(30).fill("🙂"))]) {
     for (const row of layer) {
       const used = row.reduce((sum, key) => sum + key.width, 0);
       assert.ok(used + (row[0].start ? row[0].start - 1 : 0) <= 20 && used >= 17, JSON.stringify(row.map((k) => k.value)));

@@ -200,10 +200,11 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
         offset, size = sections[name]
         return data[offset : offset + size]
 
-    facts = json.loads(text("meta"))
+    facts = json.loads(text("meta").decode(), parse_float=_refused, parse_constant=_refused)
     a = _architecture(facts["model"])
     words = _words(text("words"), facts["vocabulary"], sections["embedding"][1] // a.embedding)
-    if facts["case"] not in ("lower", "keep") or int(facts["max_words"]) < 0:
+    longest = facts["max_words"]
+    if facts["case"] not in ("lower", "keep") or type(longest) is not int or not 0 <= longest < 1 << 31:
         raise ValueError("its 'case' or 'max_words' is not valid")
     matrices: dict[str, Matrix] = {}
     vectors: dict[str, Float32s] = {}
@@ -245,7 +246,7 @@ def _words(packed: bytes, vocabulary: int, rows: int) -> list[str]:
     """Returns the words from id 3 on; the unpacked size is bounded, so a malicious section cannot fill the memory."""
     unpack = zlib.decompressobj()
     text = unpack.decompress(packed, MOST_TEXT)
-    if not unpack.eof:
+    if not unpack.eof or unpack.unused_data:
         raise ValueError("its words are truncated, or too long")
     if not len(SPECIALS) < vocabulary == rows == text.count(b"\n") + len(SPECIALS):
         raise ValueError("its number of words does not match 'vocabulary'")
@@ -253,6 +254,10 @@ def _words(packed: bytes, vocabulary: int, rows: int) -> list[str]:
     if keys.pop() or not keys[0] or any(one >= other for one, other in pairwise(keys)):
         raise ValueError("its words are not in order")
     return [key.decode() for key in keys]
+
+
+def _refused(number: str) -> float:
+    raise ValueError(f"the number {number} is not whole")
 
 
 def _architecture(table: dict[str, Any]) -> Architecture:
@@ -263,4 +268,8 @@ def _architecture(table: dict[str, Any]) -> Architecture:
         raise ValueError(f"sizes {sizes} make no network")
     if (a.kind, a.variant) not in (("gru", "common"), ("gru", "printed"), ("lstm", "common")):
         raise ValueError(f"no network of kind '{a.kind}', variant '{a.variant}'")
+    if not all(type(x) is bool for x in (a.tied, a.coupled, a.layer_norm, a.residual)):
+        raise ValueError("an option is neither true nor false")
+    if not (a.tied if a.kind == "lstm" else not a.tied or a.embedding == a.hidden):
+        raise ValueError("its output does not fit its states")
     return a

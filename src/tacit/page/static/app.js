@@ -6,19 +6,21 @@ import { endsInAddress } from "./addresses.js";
 import { alert } from "./alerts.js";
 import { choices, offers, showOffers, withEmoji } from "./bar.js";
 import { makeCorrections } from "./corrections.js";
-import { backspace, endWord, glided, pick, put, savings } from "./edit.js";
+import { backspace, endWord, fullStop, glided, pick, put, savings } from "./edit.js";
+import { emojiToShow, expectedEmoji, withExpected } from "./emoji.js";
 import { makeField, tooLong } from "./field.js";
 import { listen } from "./hardware.js";
+import { age, describe, keep } from "./install.js";
 import { makeKeyboard } from "./keyboard.js";
 import { makeLessons } from "./lessons.js";
 import { layoutOf, middleOf } from "./lexicon.js";
-import { countRequests, load, shutTheDoor } from "./load.js";
-import { emojiOf, hasSpaces, keyCapital, PLAIN, setLocale, upper } from "./locale.js";
+import { countRequests, load, NOTHING, shutTheDoor } from "./load.js";
+import { emojiOf, hasSpaces, keyCapital, setLocale, upper } from "./locale.js";
 import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { makePersonalCache } from "./personal_cache.js";
 import { predict } from "./predict.js";
-import { capital, OFF, pressed, raisesMarks, settled } from "./shift.js";
+import { capital, OFF, pressed, QUICK, raisesMarks, settled } from "./shift.js";
 import { themeSwitch } from "./theme.js";
 import { placeOf } from "./tokens.js";
 import { makeTrail } from "./trail.js";
@@ -41,7 +43,7 @@ const lessons = makeLessons(personal);
 const corrections = makeCorrections(field);
 
 /** @type {import("./load.js").Loaded} */
-let loaded = { choices: [], problems: [], blocked: new Set(), layout: null, parameters: null, locale: PLAIN };
+let loaded = NOTHING;
 /** @type {import("./lexicon.js").Layout | null} */
 let layout = null;
 /** @type {import("./load.js").Choice | null} */
@@ -56,6 +58,8 @@ let taps = [];
 /** The last finished word and its taps: backspace may bring it back. */
 let tapped = { word: "", taps };
 let shift = OFF;
+let shiftAt = -Infinity; // when it was pressed last
+let spaced = false; // whether the last key was a space after a word
 /** The correction that space would make. @type {string | null} */
 let correction = null;
 /** The words of the bar. @type {import("./bar.js").Offer[]} */
@@ -76,6 +80,7 @@ const here = () => placeOf(before(), last?.kind === "picked" || last?.kind === "
 
 /** A character of a word. @param {string} character @param {[number, number] | null} at where the tap fell */
 function letter(character, at) {
+  spaced = false;
   const { typed } = here();
   if (!typed) taps = [];
   const raised = shift.state === "off" ? character : keyCapital(character);
@@ -88,6 +93,13 @@ function letter(character, at) {
 
 /** A character that ends a word, or stands alone. Returns whether it was written. @param {string} character */
 function finish(character) {
+  const stop = character === " " && spaced && !field.selected() ? fullStop(before()) : null;
+  spaced = false;
+  if (stop) {
+    if (!apply(stop)) return false;
+    last = { kind: "stopped" };
+    return true;
+  }
   corrections.restoreInAddress(character);
   const { typed } = placeOf(before());
   if (typed && ENDS.test(character)) {
@@ -102,6 +114,7 @@ function finish(character) {
     if (!apply(put(before(), character, last))) return false;
     last = null;
   }
+  spaced = character === " " && typed !== "";
   tapped = { word: typed, taps };
   taps = [];
   if (/\s/.test(character)) corrections.forget();
@@ -109,10 +122,12 @@ function finish(character) {
 }
 
 function newLine() {
+  spaced = false;
   if (finish("\n")) lessons.end(before());
 }
 
 function rubOut() {
+  spaced = false;
   if (field.selected()) {
     apply({ remove: 0, insert: "" });
     last = null;
@@ -160,7 +175,8 @@ function suggest(place) {
   const { leftAlone } = corrections;
   const meant = plain && decoderOf ? meantBy(decoderOf(choice), personal.used(), place, taps, leftAlone, loaded.blocked) : null;
   correction = meant && meant.best !== place.typed ? meant.best : null;
-  const words = guesses.map((guess) => locked(guess.word));
+  const likely = guesses.map((guess) => locked(guess.word));
+  const words = place.typed ? likely : withExpected(likely, emojiExpected(place.context));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
   const also = meant && { best: meant.best, words: near.map(({ word }) => word) };
   shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offered(place.typed, words, also);
@@ -171,6 +187,11 @@ function suggest(place) {
 /** @param {string} typed @param {string[]} words @param {{best: string, words: string[]} | null} also */
 const offered = (typed, words, also) => withEmoji(offers(typed, words, also), typed, emojiOf(typed), hasSpaces());
 
+/** The emoji that the model expects here. */
+function emojiExpected(context = placeOf(before()).context) {
+  return choice ? expectedEmoji(choice.model, context) : { p: 0, emoji: [] };
+}
+
 function figures() {
   const saved = savings(keys, field.byKeys());
   say("saved", saved === null ? "–" : `${Math.round(100 * saved)} %`);
@@ -180,13 +201,14 @@ function figures() {
 /** A key of the page. @param {import("./keys.js").Key} key @param {[number, number]} at @param {Event} event */
 function press(key, at, event) {
   if (key.kind === "layer") {
-    keyboard.show(key.value === "123" ? "123" : "abc");
+    keyboard.show(key.value, key.value === "emoji" ? emojiToShow(emojiExpected().emoji) : []);
     return keyboard.shift(shift.state, raisesMarks(shift)); // the new keys show the state of shift
   }
   moved();
   keys++;
   if (key.kind === "shift") {
-    shift = pressed(shift);
+    shift = pressed(shift, event.timeStamp - shiftAt < QUICK);
+    shiftAt = event.timeStamp;
     keyboard.shift(shift.state, raisesMarks(shift));
     suggest(here());
     return figures();
@@ -204,6 +226,7 @@ function swipe(trail, event) {
   if (!choice || !decoderOf) return;
   moved();
   keys++;
+  spaced = false;
   const text = before();
   const place = here();
   const instead = inside() ? { ...place, typed: "" } : place; // inside a word it replaces the word
@@ -227,6 +250,7 @@ function choose(i, event) {
   const offer = shown[i];
   if (!offer) return;
   keys++;
+  spaced = false;
   const { typed } = here();
   if (last?.kind === "glided") {
     const edit = glided(before(), offer.word, last);
@@ -245,7 +269,7 @@ function choose(i, event) {
 
 /** Another text, or another place in it: forget what the last keys did. */
 function forget() {
-  [last, taps, tapped] = [null, [], { word: "", taps: [] }];
+  [last, taps, tapped, spaced] = [null, [], { word: "", taps: [] }, false];
   corrections.forget();
 }
 
@@ -330,7 +354,13 @@ addEventListener("error", (event) => alert(`Something went wrong: ${event.messag
 addEventListener("unhandledrejection", (event) => alert(`Something went wrong: ${event.reason}.`));
 themeSwitch(/** @type {HTMLButtonElement} */ (byId("theme")));
 
-loaded = await load();
+/** @type {Promise<(buffers: Map<string, ArrayBuffer>) => Promise<void>> | null} */
+let keeping = null;
+const described = describe(/** @type {HTMLLinkElement} */ (document.querySelector("link[rel=manifest]")));
+loaded = await load((page) => (keeping = keep(page)));
+await (await keeping)?.(loaded.buffers);
+await described;
+loaded.buffers.clear();
 shutTheDoor();
 byId("phone").inert = false; // not earlier: nothing is typed while a request could be made
 countRequests((count) => say("requests", String(count)));
@@ -346,10 +376,11 @@ loaded.problems.forEach(alert);
 const use = (/** @type {string} */ id) => {
   choice = loaded.choices.find((c) => c.id === id) ?? loaded.choices[0] ?? null;
   byId("size").textContent = choice ? size(choice.model.bytes) : "–";
+  say("age", age(choice?.made, loaded.stored));
   refresh(null);
   setTimeout(() => choice && decoderOf?.(choice)); // so that the first word does not wait for it
 };
-showModels(loaded.choices, use);
+showModels(loaded.choices, loaded.others, use);
 use("");
 message.focus();
 document.documentElement.dataset.ready = "true";

@@ -145,6 +145,16 @@ export function contents(cache) {
   return { words: ranked(words), pairs: ranked(pairs) };
 }
 
+/**
+ * A cache without a word, nor that it was the first of a pair.
+ * @param {Cache} cache
+ * @param {string} word
+ */
+export function without(cache, word) {
+  const others = cache.entries.filter(([, own]) => own !== word);
+  return makeCache(others.map(([before, ...rest]) => [before === word ? "" : before, ...rest]));
+}
+
 const FORMAT = "tacit personal cache 1";
 
 /** The cache as text, to store or export. @param {Cache} cache */

@@ -6,17 +6,23 @@
 //     p(w | h) = value of its code                               if the file has the n-gram "h w"
 //              = backoff(h) · p(w | h less its first word)       otherwise, with backoff 1 if h is not a history
 
-import { crc32 } from "./crc32.js";
+import { misfit, ModelError, sectionsOf } from "./sections.js";
 import { checkArrays } from "./validation.js";
 import { every, find, wordAt } from "./words.js";
 
 export const VERSION = 1;
+export { ModelError };
 export const SPECIALS = ["<s>", "</s>", "<unk>"];
 export const BOS = 0;
 export const UNK = 2;
-const MAGIC = "TacitNG\n";
-const HEADER = 24;
-const SECTION = 16;
+/** @type {import("./sections.js").Format} */
+const FORM = {
+  magic: "TacitNG\n",
+  version: VERSION,
+  name: 8,
+  what: "a compact n-gram file",
+  again: "distil the model again",
+};
 const RANK = 512;
 const PICK = 64;
 
@@ -36,54 +42,26 @@ const PICK = 64;
  *   common: Uint32Array, starts: Uint32Array, backoff: Uint8Array, backoffTable: Float64Array, levels: Level[]}} Compact
  */
 
-/** What is wrong with a model file, for users. */
-export class ModelError extends Error {}
-
 /**
  * Open a file; throws a ModelError if something is wrong with it.
  * @param {ArrayBuffer} buffer
  * @returns {Compact}
  */
 export function open(buffer) {
-  const bytes = new Uint8Array(buffer);
-  if (!bytes.length) throw new ModelError("the file is empty; distil the model again");
-  const begins = String.fromCharCode(...bytes.subarray(0, MAGIC.length));
-  if (begins !== MAGIC.slice(0, bytes.length)) {
-    throw new ModelError("not a compact n-gram file; it should begin with 'TacitNG'");
-  }
-  if (bytes.length < HEADER) throw new ModelError(`cut short, ${bytes.length} bytes; copy it again`);
-  const view = new DataView(buffer);
-  const number = (/** @type {number} */ at) => view.getUint32(at, true);
-  const [version, count, length, check] = [8, 12, 16, 20].map(number);
-  if (version !== VERSION) {
-    throw new ModelError(`format version ${version}, but this page reads version ${VERSION}; update Tacit`);
-  }
-  if (length !== bytes.length || HEADER + count * SECTION > length) {
-    throw new ModelError(`${bytes.length} bytes, but ${length} were written; copy it again`);
-  }
-  if (crc32(bytes.subarray(HEADER), crc32(bytes.subarray(0, HEADER - 4))) !== check) {
-    throw new ModelError("damaged (its CRC-32 is not what it says); copy it again");
-  }
-  /** @type {Map<string, [number, number]>} */
-  const sections = new Map();
-  for (let at = HEADER; at < HEADER + count * SECTION; at += SECTION) {
-    const name = String.fromCharCode(...bytes.subarray(at, at + 8)).replace(/\0+$/, "");
-    sections.set(name, [number(at + 8), number(at + 12)]);
-  }
+  const sections = sectionsOf(buffer, FORM);
   try {
     const opened = lookAt(buffer, sections);
     checkArrays(opened, { rank: RANK, pick: PICK });
     return opened;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ModelError(`its sections do not fit together (${reason}); distil the model again`);
+    throw misfit(error, FORM);
   }
 }
 
 /**
  * The arrays, as views of the file.
  * @param {ArrayBuffer} buffer
- * @param {Map<string, [number, number]>} sections
+ * @param {import("./sections.js").Places} sections
  * @returns {Compact}
  */
 function lookAt(buffer, sections) {
@@ -164,12 +142,20 @@ export function search(sorted, value, low = 0, high = sorted.length) {
   return low;
 }
 
-/** The word of an id. @param {Compact} model @param {number} id */
+/**
+ * The word of an id as it is shown: a name has its capital even if the model has none.
+ * @param {{words: import("./words.js").Words, forms?: Map<number, string>}} model
+ * @param {number} id
+ */
 export function word(model, id) {
-  return id <= UNK ? SPECIALS[id] : wordAt(model.words, id - SPECIALS.length);
+  return id <= UNK ? SPECIALS[id] : (model.forms?.get(id) ?? wordAt(model.words, id - SPECIALS.length));
 }
 
-/** The id of a word; that of `<unk>` if the file does not have it. @param {Compact} model @param {string} text */
+/**
+ * The id of a word; that of `<unk>` if the file does not have it.
+ * @param {{words: import("./words.js").Words}} model
+ * @param {string} text
+ */
 export function idOf(model, text) {
   const place = find(model.words, text);
   return place < 0 ? UNK : place + SPECIALS.length;
@@ -188,9 +174,19 @@ function place(model, id) {
  * @returns {Node[]}
  */
 export function stateAfter(model, words) {
-  const recent = words.slice(Math.max(0, words.length - model.order + 1));
-  const ids = recent.map((w) => idOf(model, w));
-  if (recent.length === words.length) ids.unshift(BOS);
+  const first = Math.max(0, words.length - model.order + 1);
+  return stateOf(model, words.slice(first).map((w) => idOf(model, w)), first === 0);
+}
+
+/**
+ * The same from the ids of the last words; `whole`: they are the whole message.
+ * @param {Compact} model
+ * @param {number[]} recent
+ * @param {boolean} whole
+ * @returns {Node[]}
+ */
+export function stateOf(model, recent, whole) {
+  const ids = whole ? [BOS, ...recent] : recent;
   const places = [];
   const nodes = [];
   for (let i = ids.length - 1; i >= Math.max(0, ids.length - model.order + 1); i--) {

@@ -1,8 +1,8 @@
 // The effect of a key on the text, as pure functions: from the text before the caret to the characters removed and
 // inserted.
 //
-// Three things are kept from one key to the next, and only to the next: a correction, so that backspace can undo it; the
-// space of a suggestion, so that a full stop can follow the word directly; a glided word.
+// Four things are kept from one key to the next, and only to the next: a correction, so that backspace can undo it; the
+// space of a suggestion, so that a full stop can follow the word directly; a glided word; the full stop of two spaces.
 
 /**
  * A change at the caret: the number of characters removed before it and after it (default: none), and those inserted.
@@ -12,7 +12,7 @@
  * The effect of the last key, if the next one may refer to it. `over`: its space is the existing one before the next
  * word.
  * @typedef {{kind: "corrected", typed: string, put: string} | {kind: "picked", over?: boolean}
- *   | {kind: "kept", word: string} | {kind: "glided", put: string, instead?: string, over?: boolean} | null} Last
+ *   | {kind: "kept", word: string} | {kind: "stopped"} | {kind: "glided", put: string, instead?: string, over?: boolean} | null} Last
  */
 
 import { elidedEnd, hasSpaces } from "./locale.js";
@@ -51,6 +51,15 @@ export function endWord(typed, character, correction) {
 
 /** Whether the next word follows this text directly: after an elided word, and in a script without spaces. @param {string} text */
 const joins = (text) => !hasSpaces() || elidedEnd(text) !== "";
+
+/**
+ * Two spaces after a word: a full stop and a space. Null if the text does not end in a word and a space.
+ * @param {string} before
+ * @returns {Change | null}
+ */
+export function fullStop(before) {
+  return /[\p{L}\p{M}\p{N}'’"”)\]] $/u.test(before.slice(-8)) ? { remove: 1, insert: ". " } : null;
+}
 
 /** The space that a whole word needs before it, after a word or a mark. @param {string} before */
 const gap = (before) => (before !== "" && !/[\s([{“‘"¿¡]$/u.test(before) && !joins(before) ? " " : "");
@@ -103,7 +112,8 @@ export function glided(before, word, last = null, typed = "", after = "") {
 }
 
 /**
- * Right after a correction, restore what was typed, which is then not corrected again. Right after a glide, remove the
+ * Right after a correction, restore what was typed, which is then not corrected again; right after the full stop of two
+ * spaces, the spaces. Right after a glide, remove the
  * glided word and restore the word that it replaced. Otherwise remove one character.
  * @param {string} before
  * @param {Last} last
@@ -117,6 +127,7 @@ export function backspace(before, last) {
     const { put, instead = "" } = last;
     return { change: { remove: put.length, insert: instead }, last: null }; // a glided word is removed as a whole
   }
+  if (last?.kind === "stopped" && before.endsWith(". ")) return { change: { remove: 2, insert: "  " }, last: null };
   return { change: { remove: lastCharacter(before), insert: "" }, last: null };
 }
 

@@ -7,6 +7,7 @@
 import { layersOf, nameOf } from "./keys.js";
 import { lower, PLAIN } from "./locale.js";
 import { makeLongPress } from "./longpress.js";
+import { roving } from "./roving.js";
 
 const GLIDE = 0.9; // key widths from where a finger came down
 const OFFER = 450; // milliseconds until a held key offers more letters
@@ -18,7 +19,9 @@ const ICONS = {
   shift: "M12 4 4.5 12H9v7h6v-7h4.5z",
   back: "M9 5h11v14H9l-6-7zM12.5 9.5l5 5M17.5 9.5l-5 5",
   enter: "M19 6v5a3 3 0 0 1-3 3H5M9 10l-4 4 4 4",
+  emoji: "M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17M8.3 14.2c1.8 2.7 5.6 2.7 7.4 0M9.2 9.6v.4M14.8 9.6v.4",
 };
+const FACES = { space: "space", more: "#+=" }; // of keys that do not show their value
 
 /** @typedef {import("./keys.js").Key} Key */
 /**
@@ -50,8 +53,9 @@ function button(key) {
   keyButton.dataset.key = key.value;
   keyButton.style.gridColumn = key.start ? `${key.start} / span ${key.width}` : `span ${key.width}`;
   const face = document.createElement("span");
-  if (key.kind in ICONS) face.append(icon(/** @type {keyof typeof ICONS} */ (key.kind)));
-  else face.textContent = key.kind === "space" ? "space" : key.value;
+  const picture = [key.kind, key.value].find((name) => name in ICONS);
+  if (picture) face.append(icon(/** @type {keyof typeof ICONS} */ (picture)));
+  else face.textContent = /** @type {Record<string, string>} */ (FACES)[key.kind === "space" ? "space" : key.value] ?? key.value;
   keyButton.append(face);
   if (key.shifted) {
     const second = document.createElement("small");
@@ -87,11 +91,18 @@ export function makeKeyboard(board, holder, does) {
   let repeat = 0;
   let offer = 0;
   let shiftShown = ""; // the state that the keys show
+  let layer = "abc";
+  const tabStop = roving(holder);
 
-  function show(/** @type {"abc" | "123"} */ name) {
+  /** @param {string} name @param {string[]} [emoji] those of the layer of emoji */
+  function show(name, emoji = []) {
     keys.clear();
     more.close();
-    const rows = (name === "abc" ? layers.letters : layers.marks).map((row) => {
+    const before = layer;
+    layer = name;
+    const { letters, marks, symbols, emojiLayer } = layers;
+    const rowsOf = { abc: letters, 123: marks, more: symbols, emoji: emojiLayer(emoji) };
+    const rows = (/** @type {Record<string, Key[][]>} */ (rowsOf)[name] ?? letters).map((row) => {
       const line = document.createElement("div");
       line.className = "row";
       line.style.gridTemplateColumns = `repeat(${layers.wide}, minmax(0, 1fr))`;
@@ -104,7 +115,9 @@ export function makeKeyboard(board, holder, does) {
     });
     const focused = holder.contains(document.activeElement);
     holder.replaceChildren(...rows);
-    const same = /** @type {HTMLElement | null} */ (holder.querySelector(".layer"));
+    const back = [...holder.querySelectorAll(".layer")].find((e) => e instanceof HTMLElement && e.dataset.key === before);
+    const same = /** @type {HTMLElement | null} */ (back ?? holder.querySelector(".layer"));
+    tabStop.begin(same ?? null);
     if (focused) same?.focus(); // keeps the focus of people without a pointer
     shiftShown = "";
   }

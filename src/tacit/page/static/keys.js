@@ -1,5 +1,5 @@
-// The keys and their places, from the rows of a locale: a layer of letters and one of marks. Widths are in half keys, two
-// for each key of the longest row.
+// The keys and their places, from the rows of a locale: layers of letters, marks, more marks and emoji. Widths are in half
+// keys, two for each key of the longest row.
 //
 // The letters are placed as in `src/tacit/keyboard/layout.py`, against which the decoders measure taps; a browser test
 // compares the two.
@@ -25,19 +25,36 @@ const mark = (/** @type {string} */ value, /** @type {string} */ name, width = 2
 
 /** @type {(kind: "shift" | "back" | "enter" | "layer", value: string, name: string, width?: number) => Key} */
 const side = (kind, value, name, width = 3) => ({ kind, value, name, width });
+/** @type {(width: number) => Key} */
+const space = (width) => ({ kind: "space", value: " ", name: "Space", width });
+const SHIFT = side("shift", "shift", "Shift");
+const BACK = side("back", "back", "Backspace");
+const ENTER = side("enter", "\n", "Enter");
+const EMOJI = side("layer", "emoji", "Emoji", 2);
+const TO_LETTERS = side("layer", "abc", "Letters");
+const TO_MARKS = side("layer", "123", "Numbers and marks");
+const TO_MORE = side("layer", "more", "More marks");
 
-/** @type {[string, string][]} */
-const SECOND = [
+/** @param {[string, string][]} named */
+const marks = (named) => named.map(([c, name]) => mark(c, name));
+const SECOND = marks([
   ["-", "Hyphen"], ["/", "Slash"], [":", "Colon"], [";", "Semicolon"], ["(", "Open bracket"],
-  [")", "Close bracket"], ["&", "Ampersand"], ["@", "At sign"], ['"', "Quotation mark"],
-];
-/** @type {[string, string][]} */
-const THIRD = [
+  [")", "Close bracket"], ["$", "Dollar"], ["&", "Ampersand"], ["@", "At sign"], ['"', "Quotation mark"],
+]);
+const THIRD = marks([
   ["?", "Question mark"], ["!", "Exclamation mark"], ["#", "Number sign"], ["%", "Per cent"],
-  ["+", "Plus"], ["=", "Equals"], ["€", "Euro"],
-];
+  ["*", "Asterisk"], ["_", "Underscore"], ["£", "Pound"],
+]);
+const MORE = marks([
+  ["[", "Open square bracket"], ["]", "Close square bracket"], ["{", "Open brace"], ["}", "Close brace"],
+  ["<", "Less than"], [">", "Greater than"], ["^", "Caret"], ["~", "Tilde"], ["|", "Vertical bar"], ["\\", "Backslash"],
+]);
+const MOST = marks([
+  ["+", "Plus"], ["=", "Equals"], ["€", "Euro"], ["¥", "Yen"], ["¢", "Cent"], ["°", "Degree"],
+  ["…", "Ellipsis"], ["–", "Dash"], ["•", "Bullet"], ["`", "Backquote"],
+]);
 
-/** What marks are called, beside those of the second layer. @type {Record<string, string>} */
+/** What marks are called, beside those of the layers. @type {Record<string, string>} */
 const NAMES = {
   "'": "Apostrophe", ",": "Comma", ".": "Full stop", "।": "Danda", "，": "Chinese comma", "。": "Chinese full stop",
   "、": "Enumeration comma", "’": "Typographic apostrophe", "¿": "Opening question mark", "¡": "Opening exclamation mark",
@@ -45,7 +62,8 @@ const NAMES = {
 
 /** The name of a mark. @param {string} character */
 export function nameOf(character) {
-  return NAMES[character] ?? [...SECOND, ...THIRD].find(([mark]) => mark === character)?.[1] ?? character;
+  const named = [SECOND, THIRD, MORE, MOST].flat().find(({ value }) => value === character);
+  return NAMES[character] ?? named?.name ?? character;
 }
 
 /**
@@ -63,38 +81,46 @@ function centred(keys, wide, first = null, last = null) {
 }
 
 /**
- * The layers of a locale.
+ * The layers of a locale; `emojiLayer` makes that of thirty emoji.
  * @param {Pick<import("./locale.js").Locale, "rows" | "comma" | "stop" | "long_press">} locale
- * @returns {{wide: number, letters: Key[][], marks: Key[][]}}
+ * @returns {{wide: number, letters: Key[][], marks: Key[][], symbols: Key[][], emojiLayer: (emoji: string[]) => Key[][]}}
  */
 export function layersOf({ rows, comma, stop, long_press }) {
   const wide = 2 * Math.max(10, ...rows.map((row) => [...row].length));
   const holding = (/** @type {Key} */ key) =>
     long_press[key.value] ? { ...key, held: [...long_press[key.value]] } : key;
   const letters = rows.map((row) => [...row].map((c) => holding(letter(c))));
-  const back = side("back", "back", "Backspace");
+  const commaKey = (shifted = "") => holding(mark(comma, nameOf(comma), 2, shifted));
+  const stopKey = (shifted = "") => holding(mark(stop, nameOf(stop), 2, shifted));
   const last = (/** @type {Key} */ other, /** @type {boolean} */ shifts) => [
     other,
-    holding(mark(comma, nameOf(comma), 2, shifts ? "!" : "")),
-    /** @type {Key} */ ({ kind: "space", value: " ", name: "Space", width: wide - 12 }),
+    EMOJI,
+    commaKey(shifts ? "!" : ""),
+    space(wide - 14),
     holding(mark("'", nameOf("'"))),
-    holding(mark(stop, nameOf(stop), 2, shifts ? "?" : "")),
-    side("enter", "\n", "Enter"),
+    stopKey(shifts ? "?" : ""),
+    ENTER,
   ];
-  const marks = [
-    centred([..."1234567890"].map((c) => mark(c, c)), wide),
-    centred(SECOND.map(([c, name]) => mark(c, name)), wide),
-    centred(THIRD.map(([c, name]) => mark(c, name)), wide, null, back),
-  ];
-  while (marks.length < rows.length) marks.unshift([]); // so that the keyboard keeps its height
+  /** As many rows as the letters have, so that the keyboard keeps its height. @param {Key[][]} some @returns {Key[][]} */
+  const filled = (some) => [...Array(Math.max(0, rows.length - some.length)).fill([]), ...some];
+  const digits = [..."1234567890"].map((c) => mark(c, c));
   return {
     wide,
     letters: [
-      ...letters.map((row, i) =>
-        i < rows.length - 1 ? centred(row, wide) : centred(row, wide, side("shift", "shift", "Shift"), back),
-      ),
-      last(side("layer", "123", "Numbers and marks"), true),
+      ...letters.map((row, i) => (i < rows.length - 1 ? centred(row, wide) : centred(row, wide, SHIFT, BACK))),
+      last(TO_MARKS, true),
     ],
-    marks: [...marks, last(side("layer", "abc", "Letters"), false)],
+    marks: [
+      ...filled([centred(digits, wide), centred(SECOND, wide), centred(THIRD, wide, TO_MORE, BACK)]),
+      last(TO_LETTERS, false),
+    ],
+    symbols: [
+      ...filled([centred(MORE, wide), centred(MOST, wide), centred(THIRD, wide, TO_MARKS, BACK)]),
+      last(TO_LETTERS, false),
+    ],
+    emojiLayer: (emoji) => [
+      ...filled([0, 10, 20].map((from) => centred(emoji.slice(from, from + 10).map((c) => mark(c, c)), wide))),
+      [TO_LETTERS, commaKey(), space(wide - 13), stopKey(), BACK, ENTER],
+    ],
   };
 }

@@ -1,7 +1,9 @@
 // The side panel: the model's candidates, their context, and the figures. It only draws.
 
 import { BETA, contents, HALF_TRUST, weightOf } from "./cache.js";
+import { isDense } from "./language.js";
 
+const CHIPS = 8; // words of context that are shown for a network
 const counted = new Intl.NumberFormat("en");
 
 /** @param {string} id @returns {HTMLElement} */
@@ -39,9 +41,10 @@ export function percent(p) {
 /**
  * The models to choose from.
  * @param {import("./load.js").Choice[]} choices
+ * @param {number} others models that were not loaded
  * @param {(id: string) => void} choose
  */
-export function showModels(choices, choose) {
+export function showModels(choices, others, choose) {
   const rows = choices.map((choice, i) => {
     const row = element("label", "model", "");
     const input = document.createElement("input");
@@ -58,28 +61,34 @@ export function showModels(choices, choose) {
   const legend = field.querySelector("legend");
   field.replaceChildren(...(legend ? [legend] : []), ...rows);
   if (!rows.length) field.append(element("p", "soft", "none"));
+  const link = byId("compare");
+  link.textContent = others === 1 ? "Load one more to compare with" : `Load ${others} more to compare with`;
+  byId("others").hidden = !others;
 }
 
 /**
  * Show the model's candidates and their context.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {{context: string[], typed: string}} place
  * @param {import("./predict.js").Guess[]} guesses
  * @param {{word: string, logP: number}[]} near other words that the taps may have meant
  */
 export function showThoughts(model, { context, typed }, guesses, near) {
-  const reach = model.order - 1;
+  const reach = isDense(model) ? model.longest : model.order - 1;
   const deepest = guesses.reduce((most, g) => Math.max(most, g.depth), 0);
-  const recent = context.filter((w) => w !== "").slice(-Math.max(reach + 2, 4));
+  const shown = isDense(model) ? CHIPS : Math.max(reach + 2, 4);
+  const recent = context.filter((w) => w !== "").slice(-shown);
   const chips = recent.map((word, i) => element("span", recent.length - i <= deepest ? "used" : "", word));
-  if (context.length < reach + 1) {
-    chips.unshift(element("span", deepest > context.length ? "used" : "", "start"));
+  if (context.length <= Math.min(reach, shown)) {
+    chips.unshift(element("span", isDense(model) || deepest > context.length ? "used" : "", "start"));
+  } else if (isDense(model)) {
+    chips.unshift(element("span", "used", "…"));
   }
   if (typed) chips.push(element("span", "typed", `${typed}…`));
   byId("context").replaceChildren(...chips);
 
   const lines = guesses.map(({ word, p, depth, cached }) => {
-    const gram = depth < 0 ? "" : `${depth + 1}-gram`;
+    const gram = depth < 0 || isDense(model) ? "" : `${depth + 1}-gram`;
     return { word, p, from: cached ? ["yours", gram].filter(Boolean).join(" + ") : gram };
   });
   lines.push(...near.map(({ word, logP }) => ({ word, p: Math.exp(logP), from: "near the keys" })));
@@ -93,7 +102,14 @@ export function showThoughts(model, { context, typed }, guesses, near) {
   });
   byId("thoughts").replaceChildren(...rows);
   const most = Math.min(reach, context.length + 1); // the start of a message counts as a word
-  say("depth", guesses.length ? contextUsed(guesses[0].depth, most) : "No word of this model starts like this.");
+  const used = isDense(model) ? contextRead(context.length, reach) : contextUsed(guesses[0]?.depth ?? 0, most);
+  say("depth", guesses.length ? used : "No word of this model starts like this.");
+}
+
+/** How much context a network reads, as a sentence. @param {number} words @param {number} most */
+function contextRead(words, most) {
+  if (words > most) return `The network reads the last ${most} words.`;
+  return words ? "The network reads the whole message." : "The network expects the first word of a message.";
 }
 
 /**
@@ -126,18 +142,31 @@ export function showMemory(cache, kept) {
 
 const ROWS = 200; // of words, and of pairs: the list is redrawn with every word
 
-/** Fill the list of kept words; only when it is open. @param {import("./cache.js").Cache} cache */
-export function showContents(cache) {
+/**
+ * Fill the list of kept words; only when it is open. Each word has a button that forgets it.
+ * @param {import("./cache.js").Cache} cache
+ * @param {(word: string) => void} forget
+ */
+export function showContents(cache, forget) {
   const { words: single, pairs } = contents(cache);
   const line = ([text, count] = /** @type {[string, number]} */ (["", 0])) => {
     const row = element("p", "", text.replace(/^<s> /, "start · "));
     row.append(element("b", "", String(count)));
     return row;
   };
-  const rows = (/** @type {[string, number][]} */ all, /** @type {string} */ what) => {
+  const word = ([text, count] = /** @type {[string, number]} */ (["", 0])) => {
+    const row = line([text, count]);
+    const button = /** @type {HTMLButtonElement} */ (element("button", "forget", ""));
+    button.type = "button";
+    button.setAttribute("aria-label", `Forget ${text}`);
+    button.addEventListener("click", () => forget(text));
+    row.append(button);
+    return row;
+  };
+  const rows = (/** @type {[string, number][]} */ all, /** @type {string} */ what, /** @type {typeof line} */ row) => {
     const more = all.length - ROWS;
     const rest = more > 0 ? [element("p", "soft", `… and ${counted.format(more)} more ${what}; Export has all`)] : [];
-    return [...all.slice(0, ROWS).map(line), ...rest];
+    return [...all.slice(0, ROWS).map(row), ...rest];
   };
-  byId("contents").replaceChildren(...rows(single, "words"), ...rows(pairs, "pairs"));
+  byId("contents").replaceChildren(...rows(single, "words", word), ...rows(pairs, "pairs", line));
 }

@@ -1,6 +1,6 @@
 // The personal cache in the page: storing, showing, exporting, erasing it, and switching it off.
 
-import { fromJson, makeCache, toJson } from "./cache.js";
+import { fromJson, makeCache, toJson, without } from "./cache.js";
 import { byId, showContents, showMemory } from "./panel.js";
 import { recall, store } from "./store.js";
 
@@ -36,7 +36,17 @@ export function makePersonalCache(replaced, switched) {
     replaced();
   }
 
-  inside.addEventListener("toggle", () => showContents(cache));
+  /** @param {string} word */
+  function forget(word) {
+    cache = without(cache, word);
+    seen = cache.next;
+    keepNow();
+    replaced();
+    byId("said").textContent = `${word} is forgotten`;
+    inside.querySelector("summary")?.focus(); // the button is gone
+  }
+
+  inside.addEventListener("toggle", () => showContents(cache, forget));
   byId("export").addEventListener("click", () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([toJson(cache)], { type: "application/json" }));
@@ -44,7 +54,16 @@ export function makePersonalCache(replaced, switched) {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
+  const sure = /** @type {HTMLDialogElement} */ (byId("sure"));
   byId("erase").addEventListener("click", () => {
+    const n = cache.entries.length;
+    if (!n) return void (byId("said").textContent = "There is nothing to erase");
+    byId("sure-what").textContent = n === 1 ? "Erase the one word? This cannot be undone." : `Erase all ${n.toLocaleString("en")} words? This cannot be undone.`;
+    sure.showModal();
+  });
+  byId("sure-no").addEventListener("click", () => sure.close());
+  byId("sure-yes").addEventListener("click", () => {
+    sure.close();
     cache = makeCache();
     keepNow();
     replaced();
@@ -82,7 +101,7 @@ export function makePersonalCache(replaced, switched) {
     },
     show() {
       showMemory(cache, stored);
-      if (inside.open) showContents(cache);
+      if (inside.open) showContents(cache, forget);
     },
   };
 }

@@ -6,9 +6,9 @@
 
 import { cacheProbability, formOf, isOwn, weightOf } from "./cache.js";
 import { capitalise, startsSentence, written } from "./capitals.js";
-import { fold, idOf, reading, SPECIALS, stateAfter, UNK, word as wordOf } from "./compact.js";
+import { fold, idOf, SPECIALS, UNK, word as wordOf } from "./compact.js";
+import { best, reading, stateAfter } from "./language.js";
 import { lower, upper } from "./locale.js";
-import { best } from "./suggest.js";
 import { starting } from "./words.js";
 
 /**
@@ -26,7 +26,7 @@ const places = new WeakMap();
 
 /**
  * The ids that a word of the cache, which has no capitals, may have in a model.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {string} text
  */
 function variants(model, text) {
@@ -42,24 +42,14 @@ function variants(model, text) {
 }
 
 /**
- * The state of a model after a context; unknown words are read in lower case.
- * @param {import("./compact.js").Compact} model
- * @param {string[]} context
- */
-export function remembered(model, context) {
-  const recent = context.slice(-model.order); // one more than it uses, so that no false start appears
-  return stateAfter(model, recent.map((w) => (idOf(model, w) === UNK ? lower(w) : w)));
-}
-
-/**
  * log p of words after a context, mixed with the cache if there is one, for the decoders.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {import("./cache.js").Cache | null} cache
  * @param {string[]} context
  * @returns {(id: number) => number}
  */
 export function chances(model, cache, context) {
-  const state = remembered(model, context);
+  const state = stateAfter(model, context);
   const beta = cache ? weightOf(cache) : 0;
   if (!cache || !beta) return (id) => reading(model, state, id).logP;
   const share = cacheProbability(cache, context.length ? context[context.length - 1] : null);
@@ -83,8 +73,8 @@ const byP = (a, b) => b.p - a.p || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 /**
  * The likeliest form of a word in the model; the depth of a word that it does not have is −1.
- * @param {import("./compact.js").Compact} model
- * @param {import("./compact.js").Node[]} state
+ * @param {import("./language.js").Model} model
+ * @param {import("./language.js").State} state
  * @param {number[]} ids
  */
 function likeliest(model, state, ids) {
@@ -99,7 +89,7 @@ function likeliest(model, state, ids) {
 
 /**
  * The k likeliest words that begin with the typed letters, in any case.
- * @param {import("./compact.js").Compact} model
+ * @param {import("./language.js").Model} model
  * @param {import("./cache.js").Cache | null} cache
  * @param {Asked} asked
  * @param {number} k
@@ -110,7 +100,7 @@ export function predict(model, cache, { context, typed, shift = null }, k, block
   const prefix = typed.replaceAll("’", "'");
   const small = lower(prefix);
   const { cased } = model.facts;
-  const state = remembered(model, context);
+  const state = stateAfter(model, context);
   const beta = cache ? weightOf(cache) : 0;
   /** @type {Set<number>} */
   const cachedIds = new Set(); // ids that the cache has

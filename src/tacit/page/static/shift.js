@@ -10,8 +10,16 @@ import { startsSentence } from "./capitals.js";
 /** @type {Shift} */
 export const OFF = { state: "off", byHand: false };
 
-/** After a press of the key: once, pressed again locked, and off. @param {Shift} shift @returns {Shift} */
-export function pressed({ state, byHand }) {
+export const QUICK = 350; // milliseconds between two presses that lock it
+
+/**
+ * After a press of the key: once, pressed again locked, and off. Pressed twice quickly it is locked, whatever it was.
+ * @param {Shift} shift
+ * @param {boolean} [quick] whether it was pressed just before
+ * @returns {Shift}
+ */
+export function pressed({ state, byHand }, quick = false) {
+  if (quick && state !== "locked") return { state: "locked", byHand: true };
   if (state === "off") return { state: "once", byHand: true };
   return { state: state === "once" && byHand ? "locked" : "off", byHand: true };
 }
