@@ -11,24 +11,26 @@ from typing import Any, NamedTuple
 class Taps(NamedTuple):
     """The noisy channel of taps: how a word becomes taps, and the prior of words that nobody knows."""
 
-    sigma_x: float = 0.512  # usual spread of taps around the centre of the intended key
-    sigma_y: float = 0.629
-    steady: float = 2.502  # weight of that spread beside the one that a word's own taps show, in taps,
-    usual: float = 0.937  # where this is usual: 2 × the cost of the nearest key
-    omission: float = 3.3  # a letter without a tap
-    single: float = 2.718  # the second of two equal letters without a tap
-    apostrophe: float = 0.756  # an apostrophe without a tap
-    insertion: float = 6.796  # a tap without a letter,
-    double: float = 4.179  # or this if it hits the key of the tap before
-    edge: float = 1.762  # more, for a letter without a tap or a tap without a letter at either end of the word
-    transposition: float = 3.887  # two letters tapped in the wrong order
-    vowel: float = 6.191  # a vowel written for another one, after the first letter
-    wrong: float = 8.11  # another letter written for a letter, after the first letter
-    space: float = 3.737  # a space without a tap, between two words
+    sigma_x: float = 0.493  # usual spread of taps around the centre of the intended key
+    sigma_y: float = 0.601
+    steady: float = 2.226  # weight of that spread beside the one that a word's own taps show, in taps,
+    usual: float = 1.06  # where this is usual: 2 × the cost of the nearest key
+    omission: float = 3.054  # a letter without a tap
+    single: float = 2.713  # the second of two equal letters without a tap
+    apostrophe: float = 0.789  # an apostrophe without a tap
+    insertion: float = 6.656  # a tap without a letter,
+    double: float = 4.224  # or this if it hits the key of the tap before
+    edge: float = (
+        1.762  # more, for a letter without a tap or a tap without a letter at either end of the word
+    )
+    transposition: float = 3.986  # two letters tapped in the wrong order
+    vowel: float = 6.266  # a vowel written for another one, after the first letter
+    wrong: float = 8.034  # another letter written for a letter, after the first letter
+    space: float = 7  # a space without a tap, between two words
     beam: float = 17.0  # words that cost more than this above the lower bound are not considered
-    unknown: float = 5.123  # a word that nobody knows: this,
-    letter: float = 0.691  # plus this times −ln p of its letters
-    stays: float = 2.554  # what a word must be ahead of a known one that was typed
+    unknown: float = 5.43  # a word that nobody knows: this,
+    letter: float = 0.582  # plus this times −ln p of its letters
+    stays: float = 2.786  # what a word must at most be ahead of a known one that was typed
     language: float = 1.0  # λ, weight of the language model
 
 

@@ -159,7 +159,7 @@ function suggest(place) {
   correction = meant && meant.best !== place.typed ? meant.best : null;
   const words = guesses.map((guess) => locked(guess.word));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
-  const also = meant && { best: meant.best, words: near.map(({ word }) => word) };
+  const also = meant && { ...meant, words: meant.words.map(({ word }) => word) };
   shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offers(place.typed, words, also);
   showOffers(buttons, shown);
   showThoughts(model, place, guesses, near.slice(0, THOUGHTS - guesses.length));
