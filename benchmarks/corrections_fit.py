@@ -34,8 +34,8 @@ from tacit.keyboard import decode, spelling, suggestions, taps
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, centre, nearest, spell
 from tacit.keyboard.measures import noise
 from tacit.keyboard.parameters import DEFAULT, Taps
-from tacit.text.prepare import TextConfig
 from tacit.text import typed
+from tacit.text.prepare import TextConfig
 from tacit.text.typists import TypistsConfig
 
 COUNT = {"noisy": 700, "misspelt": 400, "unknown": 700, "known": 300, "joined": 60}
@@ -54,10 +54,26 @@ GENEROUS = Taps(
     wrong=3,
     beam=20,
 )
-FREE = (
-    "sigma_x sigma_y steady usual omission single apostrophe insertion double edge transposition vowel wrong space "
-    "unknown letter stays language"
-).split()
+FREE = [
+    "sigma_x",
+    "sigma_y",
+    "steady",
+    "usual",
+    "omission",
+    "single",
+    "apostrophe",
+    "insertion",
+    "double",
+    "edge",
+    "transposition",
+    "vowel",
+    "wrong",
+    "space",
+    "unknown",
+    "letter",
+    "stays",
+    "language",
+]
 
 
 class Item(NamedTuple):
