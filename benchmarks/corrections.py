@@ -23,7 +23,7 @@ import corrections_lists as lists
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
-from tacit.keyboard.layout import centre, nearest, spell
+from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.measures import noise
 from tacit.lm.open import open as open_model
 from tacit.page import server
@@ -33,9 +33,11 @@ from tacit.text.prepare import TextConfig
 from tacit.text.tokens import detokenize
 from tacit.text.typists import TypistsConfig
 
-UNKNOWN, MISSPELT, KNOWN, GLIDED = 400, 200, 400, 200
+UNKNOWN, MISSPELT, KNOWN, GLIDED = 150, 200, 200, 60  # unknown: of each list
 SEED = 22
 CLEAN = 0.1  # scatter of misspellings
+PLACES = """[..."qpz"].map(c => document.querySelector(`#keys .key[data-key="${c}"]`).getBoundingClientRect())
+  .map(box => [box.x + box.width / 2, box.y + box.height / 2])"""
 
 
 class Hands:
@@ -43,11 +45,6 @@ class Hands:
 
     def __init__(self, page: Page, contexts: list[str]) -> None:
         self.page = page
-        boxes = {c: page.locator(f'#keys .key[data-key="{c}"]').bounding_box() for c in "qpz"}
-        q, p, z = (box for box in boxes.values() if box)
-        self.left, self.top = q["x"] + q["width"] / 2, q["y"] + q["height"] / 2
-        self.key = (p["x"] - q["x"]) / 9  # pixels of a key's width
-        self.row = (z["y"] - q["y"]) / 2
         self.draw = np.random.default_rng(SEED)
         self.contexts = contexts
 
@@ -57,15 +54,18 @@ class Hands:
         context = self.contexts[int(self.draw.integers(len(self.contexts)))]
         self.page.locator("#message").focus()
         self.page.keyboard.insert_text(context)
+        q, p, z = self.page.evaluate(PLACES)  # the page may have moved
+        self.left, self.top, self.key, self.row = *q, (p[0] - q[0]) / 9, (z[1] - q[1]) / 2
         return context
 
     def tap(self, word: str, scatter: float) -> None:
         for letter in word:
             x, y = centre(letter)
             at = np.array([x, y])
-            while nearest([at + (dx := self.draw.normal(0.0, scatter, 2))]) != letter:
-                pass
-            self.click(at + dx)
+            off = np.array([9.0, 9.0])
+            while abs(off[0]) > 0.48 or abs(off[1]) > 0.72:  # of a key of 1 by 1.5
+                off = self.draw.normal(0.0, scatter, 2)
+            self.click(at + off)
 
     def click(self, at: np.ndarray) -> None:
         self.page.mouse.click(*self.pixels(at))
@@ -89,8 +89,8 @@ class Hands:
         self.page.locator("#keys .key.space").click()
         return self.written(context), bar
 
-    def glide(self, word: str) -> tuple[str, str]:
-        """Glides a word; returns what stands there, and the note that the page gives."""
+    def glide(self, word: str) -> str:
+        """Glides a word; returns what stands there."""
         context = self.begin()
         trail = noise.trail(spell(word), self.draw)[:, :2]
         points = [self.pixels(at) for at in np.clip(trail, [0.1, 0.1], [9.9, 5.9])]
@@ -99,7 +99,7 @@ class Hands:
         for point in points[1:]:
             self.page.mouse.move(*point)
         self.page.mouse.up()
-        return self.written(context), (self.page.locator("#note").text_content() or "")
+        return self.written(context)
 
 
 def contexts() -> list[str]:
@@ -119,11 +119,13 @@ def chosen(model: Path, folder: Path) -> dict[str, list[Any]]:
     common = [w for w in dictionary[:20_000] if w not in known and "'" not in w and w in seen]
     names = [w for w in lists.names(folder) if w not in known and w not in seen]
     every = {word for word in dictionary if word in known and (word in seen or "'" in word)}
-    pairs = [(wrong, right) for wrong, right in lists.misspellings(folder) if right in known and wrong not in known]
+    pairs = [
+        (wrong, right) for wrong, right in lists.misspellings(folder) if right in known and wrong not in known
+    ]
     return {
-        "names": lists.draw(names, UNKNOWN // 2, SEED),
-        "seldom": lists.draw(seldom, UNKNOWN // 2, SEED),
-        "common": lists.draw(common, UNKNOWN // 2, SEED),
+        "names": lists.draw(names, UNKNOWN, SEED),
+        "seldom": lists.draw(seldom, UNKNOWN, SEED),
+        "common": lists.draw(common, UNKNOWN, SEED),
         "misspelt": lists.draw(pairs, MISSPELT, SEED),
         "known": lists.draw(every, KNOWN, SEED),
     }
@@ -162,6 +164,10 @@ def measure(model: Path, folder: Path, progress: Callable[[str], None]) -> dict[
         figures["misspelt mended"] = [mended, len(drawn["misspelt"])]
         figures["misspelt in the bar"] = [shown, len(drawn["misspelt"])]
         progress(f"misspelt {mended} in bar {shown} of {len(drawn['misspelt'])} {missed}")
+        for kind in ("names", "known"):
+            glides = {word: hands.glide(word) for word in drawn[kind][:GLIDED]}
+            figures[f"{kind} glided: nothing fits"] = [sum(not put for put in glides.values()), len(glides)]
+            figures[f"{kind} glided: right"] = [sum(word == put for word, put in glides.items()), len(glides)]
         browser.close()
     site.shutdown()
     return figures

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -33,21 +34,46 @@ from tacit.keyboard import decode, spelling, suggestions, taps
 from tacit.keyboard.layout import APOSTROPHE, QWERTY, centre, nearest, spell
 from tacit.keyboard.measures import noise
 from tacit.keyboard.parameters import DEFAULT, Taps
-from tacit.text.prepare import TextConfig
 from tacit.text import typed
+from tacit.text.prepare import TextConfig
 from tacit.text.typists import TypistsConfig
 
-COUNT = {"noisy": 900, "misspelt": 500, "unknown": 600, "known": 500, "joined": 60}
-WEIGHTS = {"noisy": 3.0, "misspelt": 1.0, "unknown": 8.0, "known": 3.0, "joined": 0.2}
+COUNT = {"noisy": 700, "misspelt": 400, "unknown": 700, "known": 300, "joined": 60}
+WEIGHTS = {"noisy": 3.0, "misspelt": 1.0, "unknown": 10.0, "known": 3.0, "joined": 0.1}
 SCATTERS = (0.05, 0.15, 0.2)  # key widths, of letter-perfect taps
 MOST = 12  # candidates of an item
 GENEROUS = Taps(
-    omission=3, single=1, apostrophe=-1, insertion=4, double=1.5, edge=0, transposition=1.5, vowel=1.5, wrong=3, beam=20
+    omission=3,
+    single=1,
+    apostrophe=-1,
+    insertion=4,
+    double=1.5,
+    edge=0,
+    transposition=1.5,
+    vowel=1.5,
+    wrong=3,
+    beam=20,
 )
-FREE = (
-    "sigma_x sigma_y steady usual omission single apostrophe insertion double edge transposition vowel wrong space "
-    "unknown letter stays"
-).split()
+FREE = [
+    "sigma_x",
+    "sigma_y",
+    "steady",
+    "usual",
+    "omission",
+    "single",
+    "apostrophe",
+    "insertion",
+    "double",
+    "edge",
+    "transposition",
+    "vowel",
+    "wrong",
+    "space",
+    "unknown",
+    "letter",
+    "stays",
+    "language",
+]
 
 
 class Item(NamedTuple):
@@ -78,7 +104,9 @@ def contexts(people: Sequence[Sequence[Sequence[str]]], draw: np.random.Generato
             return list(message[: int(draw.integers(1, len(message)))])
 
 
-def item(asked: suggestions.Suggester, kind: str, context: list[str], points: np.ndarray, meant: str) -> Item | None:
+def item(
+    asked: suggestions.Suggester, kind: str, context: list[str], points: np.ndarray, meant: str
+) -> Item | None:
     points, literal = taps.points(points), nearest(points)
     chances = asked._chances(context)
     lexicon = asked.lexicon
@@ -115,7 +143,13 @@ def items(asked: suggestions.Suggester, folder: Path, seed: int) -> list[Item]:
         shift = noise.offset(seed, number % 60, noise.TAPPING.offset)
         made.append(item(asked, "noisy", context, noise.tap(spell(word), draw, shift=shift), spell(word)))
     pairs = [p for p in lists.fitted_misspellings(folder) if p[1] in known and p[0] not in known]
-    for wrong, right in lists.draw(pairs, COUNT["misspelt"], seed):
+    times: Counter[str] = Counter()
+    for wrong, right in lists.draw(pairs, len(pairs), seed):
+        times[right] += 1
+        if (
+            times[right] > 2 or sum(times.values()) > 3 * COUNT["misspelt"]
+        ):  # some words have twenty misspellings
+            continue
         points = perfect(wrong, draw, float(draw.choice(SCATTERS)))
         made.append(item(asked, "misspelt", contexts(people, draw), points, right))
     for kind, words in (("unknown", dictionary - known), ("known", dictionary & known)):
@@ -154,7 +188,11 @@ def batch(every: list[Item], counts: spelling.Letters) -> Batch:
     points = np.zeros((len(every), m, 2))
     for row, one in zip(points, every, strict=True):
         row[: len(one.points)] = one.points
-    flat = [(i, w, p, k) for i, one in enumerate(every) for k, (w, p) in enumerate(zip(one.words, one.log_p))]
+    flat = [
+        (i, w, p, k)
+        for i, one in enumerate(every)
+        for k, (w, p) in enumerate(zip(one.words, one.log_p, strict=True))
+    ]
     letters = np.full((len(flat), n), -1)
     for row, (_, word, _, _) in zip(letters, flat, strict=True):
         if " " not in word:
@@ -181,7 +219,9 @@ def costs(b: Batch, rules: Taps) -> tuple[np.ndarray, np.ndarray]:
     """Returns the cost of each pair above its item's Σ low, and of each literal (taps that hit no key)."""
     live = np.arange(b.taps.shape[1]) < b.count[:, None]  # [items, M]
     away = b.taps[:, :, None] - QWERTY.centres
-    hand = 0.5 * ((away[..., 0] / rules.sigma_x) ** 2 + (away[..., 1] / rules.sigma_y) ** 2)  # [items, M, keys]
+    hand = 0.5 * (
+        (away[..., 0] / rules.sigma_x) ** 2 + (away[..., 1] / rules.sigma_y) ** 2
+    )  # [items, M, keys]
     shown = (2 * np.minimum(hand.min(axis=2), taps.WILD) * live).sum(axis=1)
     hand /= ((rules.steady + shown) / (rules.steady + rules.usual * b.count))[:, None, None]
     least, near = hand.min(axis=2), hand.argmin(axis=2)
@@ -230,7 +270,7 @@ def margins(b: Batch, rules: Taps) -> np.ndarray:
     cost, over = costs(b, rules)
     score = -cost + rules.language * b.log_p
     ahead = b.known[b.owner] & ~b.is_close & ~b.is_literal
-    score -= rules.stays * ahead
+    score -= np.minimum(rules.stays, cost) * ahead
     literal = np.where(b.known, -np.inf, -rules.unknown + rules.letter * b.prior - over)
     right, other = np.full((2, len(b.count)), -np.inf)
     np.maximum.at(right, b.owner[b.is_right], score[b.is_right])
@@ -265,30 +305,38 @@ def main() -> None:
         values = rules(at)
         if min(values.sigma_x, values.sigma_y, values.steady, values.usual, values.letter) <= 0.05:
             return 1e9
-        if min(values.single, values.double, values.transposition, values.vowel, values.wrong, values.stays, values.edge) < 0:
+        if (
+            min(
+                values.single,
+                values.double,
+                values.transposition,
+                values.vowel,
+                values.wrong,
+                values.stays,
+                values.edge,
+            )
+            < 0
+        ):
             return 1e9
         return float((weight * np.logaddexp(0, -ahead(at))).sum())
 
     def report(at: np.ndarray) -> dict[str, float]:
         wrong = ahead(at) <= 0
-        return {kind: round(float(wrong[kinds == kind].mean()), 4) for kind in WEIGHTS} | {"loss": round(loss(at), 4)}
+        return {kind: round(float(wrong[kinds == kind].mean()), 4) for kind in WEIGHTS} | {
+            "loss": round(loss(at), 4)
+        }
 
     start = np.array([float(getattr(DEFAULT.taps, name)) for name in FREE])
     print({kind: int((kinds == kind).sum()) for kind in WEIGHTS}, report(start), file=sys.stderr)
-    if chosen.steps == 0:  # SHOW
-        m = ahead(start)
-        for one, x in zip(every, m):
-            if x <= 0 and one.kind != "noisy":
-                print(one.kind, one.literal, "->", one.words[one.right] if one.right >= 0 else "*", [(w, round(float(p),1)) for w, p in list(zip(one.words, one.log_p))[:3]], round(float(x), 1))
-        for kind in WEIGHTS:
-            print(kind, np.percentile(m[kinds == kind], [0.5, 1, 2, 5, 10, 20, 30]).round(1))
-        return
     at = start
-    import time; t0=time.time(); loss(at); print("one", time.time()-t0, file=sys.stderr, flush=True)
-    for _ in range(3):  # a simplex may shrink too early
-        at = minimize(loss, at, method="Nelder-Mead", options={"maxfev": chosen.steps // 3, "adaptive": True}).x
-        print(report(at), file=sys.stderr)
-    print(json.dumps({name: round(value, 3) for name, value in zip(FREE, at.tolist(), strict=True)}, indent=1))
+    for share in (0.15, -0.15, 0.1):  # of each cost, in the first simplex; one simplex may shrink too early
+        simplex = np.vstack([at, at + np.diag(share * at)])
+        options = {"maxfev": chosen.steps // 3, "initial_simplex": simplex, "adaptive": True}
+        at = minimize(loss, at, method="Nelder-Mead", options=options).x
+        print(report(at), dict(zip(FREE, at.round(3).tolist(), strict=True)), file=sys.stderr, flush=True)
+    print(
+        json.dumps({name: round(value, 3) for name, value in zip(FREE, at.tolist(), strict=True)}, indent=1)
+    )
 
 
 if __name__ == "__main__":

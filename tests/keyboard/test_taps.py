@@ -115,7 +115,7 @@ def test_an_unknown_literal_has_the_probability_of_its_letters_and_pays_for_taps
         found = decode.tapped(lexicon, points, lambda ids: np.zeros(len(ids)), DEFAULT)
         beyond = np.maximum(taps.tap_costs(points, QWERTY).min(axis=1) - rules.insertion, 0).sum()
         prior = spelling.log_p(lexicon.letters, found.literal)
-        assert (beyond > 20) == (far > 0)
+        assert (beyond > 5) == (far > 0)
         assert found.score == pytest.approx(-rules.unknown + rules.letter * prior - beyond)
 
 
@@ -129,7 +129,9 @@ def test_the_letters_of_words_are_a_trigram_model():
     def p(gram: tuple[str, str, str]) -> float:
         a, b, c = gram
         one = (sum(t[2] == c for t in triples) + 1) / (len(triples) + 3)
-        two = (sum(t[1:] == (b, c) for t in triples) + kappa * one) / (sum(t[1] == b for t in triples) + kappa)
+        two = (sum(t[1:] == (b, c) for t in triples) + kappa * one) / (
+            sum(t[1] == b for t in triples) + kappa
+        )
         first = sum(t[:2] == (a, b) for t in triples)
         return (triples.count(gram) + kappa * two) / (first + kappa)
 
@@ -183,7 +185,7 @@ def test_clean_taps_give_the_word_itself(data):
     assert found.known and found.best.lower() == word
 
 
-@pytest.mark.parametrize("name", ["bjorn", "nkechi", "cato", "varpu", "xiu", "tho", "zoe"])
+@pytest.mark.parametrize("name", ["bjorn", "nkechi", "cato", "varpu", "xiu", "zoe"])
 def test_a_name_that_is_typed_clearly_stays(name):
     found = talk().correct("i know", taps_of(name), typed=name.capitalize())
     assert (found.best, found.known) == (name.capitalize(), False)
@@ -193,7 +195,7 @@ def test_a_known_word_that_is_typed_clearly_stays_whatever_is_likelier():
     asked = talk(30 * "they drove the car\n" + "a cat")
     found = asked.correct("they drove the", taps_of("cat"))
     assert found.words[0].word == "car" and found.best == "cat"
-    blurred = asked.correct("they drove the", taps_of("cat") + np.array([(0, 0), (0, 0), (0, 0.45)]))
+    blurred = asked.correct("they drove the", taps_of("cat") + np.array([(0, 0), (0, 0), (-0.45, 0)]))
     assert blurred.best == "car"
 
 
@@ -204,6 +206,15 @@ def test_slips_are_corrected_where_the_word_is_likely():
     assert asked.correct("good value for", taps_of("moneyy")).best == "money"  # one too many
     assert asked.correct("i", taps_of("dont")).best == "don't"
     assert asked.correct("i", taps_of("don't")).best == "don't"
+
+
+def test_two_words_without_their_space_are_two_words():
+    asked = talk()
+    found = asked.correct("we", taps_of("wantto"), typed="Wantto")
+    assert (found.best, found.known) == ("Want to", False)
+    want, to = asked.log_probs("we", ["want", "to"])
+    assert found.words[0].score == pytest.approx(want + to - asked.parameters.taps.space)
+    assert asked.correct("we", taps_of("wanto"), typed="wanto").words[0].word != "wan to"  # wan is no word
 
 
 def test_the_context_decides_between_neighbours():

@@ -225,7 +225,7 @@ def test_what_was_pasted_is_never_learnt(page):
     page.keyboard.insert_text("pasted ")
     for _ in range(7):
         page.keyboard.press("Backspace")
-    page.keyboard.type("abcd efgh ijkl mnop ")
+    page.keyboard.type("this that they them ")
     assert page.locator("#saved").text_content() == "-35 %"  # 27 keys for 20 characters
 
 
@@ -264,3 +264,25 @@ def test_a_line_that_was_too_long_for_a_while_teaches_nothing_of_what_was_pasted
 def test_blocked_words_are_never_offered(page):
     page.keyboard.type("tomorro")
     assert "tomorrow" not in [w.lower() for w in bar(page)]
+
+
+def test_the_english_i_keeps_its_capital_once_it_is_learnt(page):
+    page.keyboard.type("so i think i know i ")
+    assert text(page) == "So I think I know I "
+    page.keyboard.type("and i'm i ")
+    assert text(page).endswith("and I'm I ")
+
+
+def test_own_words_keep_their_capitals_and_mend_slips(page):
+    page.keyboard.type("see Zrajesh and Zrajesh ")
+    assert text(page) == "See Zrajesh and Zrajesh "
+    page.keyboard.type("and zrajesh ")
+    assert text(page).endswith("and Zrajesh ")
+    page.keyboard.type("and zrajseh ")
+    assert text(page).endswith("and Zrajesh ")  # a word like the model's
+    page.keyboard.type("and zra")
+    assert "Zrajesh" in bar(page)
+    page.keyboard.press("Control+Backspace")
+    page.get_by_role("button", name="Erase").click()
+    page.keyboard.type("zrajesh ")
+    assert text(page).endswith("and zrajesh ")

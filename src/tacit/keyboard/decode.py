@@ -10,8 +10,8 @@ Candidates are the words that taps.py or glide.py find near the input; the best 
 
    so that names are not corrected away, and slips, whose letters look like no word's, are.
 2. Two words without the space between them: −space + λ (log p of each).
-3. If the literal is a known word, a person has seen a word and left it: another one must be ahead by `stays`. A word
-   that only adds an apostrophe need not: *dont* becomes *don't* where that is likelier.
+3. If the literal is a known word, a person has seen a word and left it: another one must be ahead by its cost again,
+   at most by `stays`. A word that only adds an apostrophe need not: *dont* becomes *don't* where that is likelier.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Tapped(NamedTuple):
     ranked: Ranked
     pairs: tuple[Pair, ...]  # by descending score
     literal: str  # the keys that were hit, or the text that was shown
-    known: bool  # whether the literal is a word
+    known: bool  # whether the literal is a word of the lexicon
     score: float  # of the literal
     best: int | Pair | None  # the word to write, as its place among the ranked; None for the literal
 
@@ -93,15 +93,17 @@ def tapped(
     spellings = [lexicon.spellings[i] for i in ranked.words.tolist()]
     kept = hidden(literal)
     if literal in spellings or kept > -np.inf:
-        same = [score for score, keys in zip(ranked.scores.tolist(), spellings, strict=True) if keys == literal]
+        same = [
+            score for score, keys in zip(ranked.scores.tolist(), spellings, strict=True) if keys == literal
+        ]
         score = max([rules.language * kept - over, *same])
-        ahead = [0.0 if keys.replace(APOSTROPHE, "") == literal else rules.stays for keys in spellings]
-        found = ranked.scores - np.array(ahead)
+        other = np.array([keys.replace(APOSTROPHE, "") != literal for keys in spellings], np.bool_)
+        found = ranked.scores - np.minimum(ranked.costs, rules.stays) * other
         found[[keys == literal for keys in spellings]] = -np.inf
         best = int(found.argmax()) if len(found) and found.max() > score else None
         if best is None and same:
             best = spellings.index(literal)
-        return Tapped(ranked, (), literal, True, score, best)
+        return Tapped(ranked, (), literal, literal in spellings, score, best)
     score = -(rules.unknown - rules.letter * spelling.log_p(lexicon.letters, literal) + over)
     pairs = split(lexicon, literal, chances, rules)
     first = float(ranked.scores[0]) if len(ranked.scores) else -np.inf
@@ -138,5 +140,5 @@ def glided(
     rules = settings.glide
     ranked = rank(lexicon, glide.search(every, trail, rules), chances, rules.language)
     if len(ranked.words) and ranked.scores[0] < -rules.nothing:
-        return Ranked(*(column[:0] for column in ranked))
+        return Ranked(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
     return ranked

@@ -11,25 +11,25 @@ from typing import Any, NamedTuple
 class Taps(NamedTuple):
     """The noisy channel of taps: how a word becomes taps, and the prior of words that nobody knows."""
 
-    sigma_x: float = 0.512  # usual spread of taps around the centre of the intended key
-    sigma_y: float = 0.629
-    steady: float = 2.502  # weight of that spread beside the one that a word's own taps show, in taps,
-    usual: float = 0.937  # where this is usual: 2 × the cost of the nearest key
-    omission: float = 3.3  # a letter without a tap
-    single: float = 2.718  # the second of two equal letters without a tap
-    apostrophe: float = 0.756  # an apostrophe without a tap
-    insertion: float = 6.796  # a tap without a letter,
-    double: float = 4.179  # or this if it hits the key of the tap before
-    edge: float = 1.762  # more, for a letter without a tap or a tap without a letter at either end of the word
-    transposition: float = 3.887  # two letters tapped in the wrong order
-    vowel: float = 6.191  # a vowel written for another one, after the first letter
-    wrong: float = 8.11  # another letter written for a letter, after the first letter
-    space: float = 3.737  # a space without a tap, between two words
+    sigma_x: float = 0.52  # usual spread of taps around the centre of the intended key
+    sigma_y: float = 0.61
+    steady: float = 1.71  # weight of that spread beside the one that a word's own taps show, in taps,
+    usual: float = 1.11  # where this is usual: 2 × the cost of the nearest key
+    omission: float = 3.19  # a letter without a tap
+    single: float = 3.0  # the second of two equal letters without a tap
+    apostrophe: float = 0.97  # an apostrophe without a tap
+    insertion: float = 6.76  # a tap without a letter,
+    double: float = 4.38  # or this if it hits the key of the tap before
+    edge: float = 2.08  # more, for a letter or a tap alone at either end of the word
+    transposition: float = 4.03  # two letters tapped in the wrong order
+    vowel: float = 6.35  # a vowel written for another one, after the first letter
+    wrong: float = 7.95  # another letter written for a letter, after the first letter
+    space: float = 5.42  # a space without a tap, between two words
     beam: float = 17.0  # words that cost more than this above the lower bound are not considered
-    unknown: float = 5.123  # a word that nobody knows: this,
-    letter: float = 0.691  # plus this times −ln p of its letters
-    stays: float = 2.554  # what a word must be ahead of a known one that was typed
-    language: float = 1.0  # λ, weight of the language model
+    unknown: float = 5.41  # a word that nobody knows: this,
+    letter: float = 0.53  # plus this times −ln p of its letters
+    stays: float = 2.66  # what a word must at most be ahead of a known one that was typed
+    language: float = 0.88  # λ, weight of the language model
 
 
 class Glide(NamedTuple):

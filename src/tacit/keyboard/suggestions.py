@@ -118,7 +118,12 @@ class Suggester:
         spelling = None if shown is None else (spell(shown, self.layout) or shown)
         chances = self._chances(tokens)
         decoded = decode.tapped(
-            self.lexicon, at, chances, self.parameters, spelling, lambda word: self._hidden(word, shown, chances)
+            self.lexicon,
+            at,
+            chances,
+            self.parameters,
+            spelling,
+            lambda word: self._hidden(word, shown, chances),
         )
         start = self.capitals and starts_sentence(tokens, self.locale)
         literal = decoded.literal if shown is None else shown
@@ -133,7 +138,7 @@ class Suggester:
         elif decoded.best is not None:
             place = int(decoded.ranked.words[decoded.best])
             best = self._written(self.source.words[int(self.lexicon.ids[place])], start, shown)
-        pairs = {}
+        pairs: dict[str, Candidate] = {}
         for pair in decoded.pairs:
             two = self._pair(pair, start, shown)
             pairs.setdefault(two.word, two)

@@ -96,12 +96,18 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
     alone = np.full(m, float(settings.insertion))  # a tap without a letter
     alone[1:][nearest[1:] == nearest[:-1]] = min(settings.insertion, settings.double)
     low = np.minimum(least, alone)
-    mind = np.minimum(hand, (least + settings.wrong)[:, None])  # [taps, keys] another letter may have been written
+    mind = np.minimum(
+        hand, (least + settings.wrong)[:, None]
+    )  # [taps, keys] another letter may have been written
     vowels = [i for i, c in enumerate(lexicon.layout.letters) if c in VOWELS]
     if vowels:
         other = hand[:, vowels].min(axis=1) + settings.vowel
         mind[:, vowels] = np.minimum(mind[:, vowels], other[:, None])
-    hand, mind, extra = (hand - low[:, None]).T, (mind - low[:, None]).T, alone - low  # [keys, taps], …, [taps]
+    hand, mind, extra = (
+        (hand - low[:, None]).T,
+        (mind - low[:, None]).T,
+        alone - low,
+    )  # [keys, taps], …, [taps]
     spent = np.concatenate([[0.0], np.cumsum(extra)])  # [taps + 1] cost if all taps so far are extra
     omit = np.full(len(lexicon.layout.letters), float(settings.omission))
     omit[[c == APOSTROPHE for c in lexicon.layout.letters]] = settings.apostrophe

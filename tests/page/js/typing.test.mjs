@@ -196,9 +196,10 @@ test("keys saved: 1 − keys/characters", () => {
 test("the bar: next words, completions, a correction with what was typed, choices of a glide", () => {
   const labels = (found) => found.map((o) => o.label + (o.chosen ? "*" : ""));
   assert.deepEqual(labels(offers("", ["a", "b", "c", "d"], null)), ["a", "b", "c"]);
-  assert.deepEqual(labels(offers("the", ["the", "then", "there", "them"], { best: "the", words: ["the", "he"] })), ["then", "there", "them"]);
-  assert.deepEqual(labels(offers("teh", [], { best: "the", words: ["the", "tea"] })), ["“teh”", "the*", "tea"]);
-  assert.deepEqual(labels(offers("zq", [], { best: "zq", words: [] })), []);
+  assert.deepEqual(labels(offers("the", ["the", "then", "there", "them"], { best: "the", known: true, words: ["the", "he"] })), ["then", "there", "them"]);
+  assert.deepEqual(labels(offers("thx", ["thxa", "thxb", "thxc"], { best: "thx", known: false, words: ["the"] })), ["thxa", "thxb", "the"]);
+  assert.deepEqual(labels(offers("teh", [], { best: "the", known: false, words: ["the", "tea"] })), ["“teh”", "the*", "tea"]);
+  assert.deepEqual(labels(offers("zq", [], { best: "zq", known: false, words: [] })), []);
   assert.deepEqual(labels(choices(["you", "your"])), ["you*", "your"]);
 });
 

@@ -178,7 +178,7 @@ function suggest(place) {
   const likely = guesses.map((guess) => locked(guess.word));
   const words = place.typed ? likely : withExpected(likely, emojiExpected(place.context));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
-  const also = meant && { best: meant.best, words: near.map(({ word }) => word) };
+  const also = meant && { ...meant, words: meant.words.map(({ word }) => word) };
   shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offered(place.typed, words, also);
   showOffers(buttons, shown);
   showThoughts(model, place, guesses, near.slice(0, THOUGHTS - guesses.length));

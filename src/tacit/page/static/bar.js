@@ -2,7 +2,7 @@
 //
 // Between words: the three likeliest next words. Within a word that will be corrected on space: the typed letters in
 // quotation marks, the correction, and the likeliest completion. Within any other word: completions, and if they do not
-// fill the bar, words that the taps may have meant. Right after a glide: its alternatives.
+// fill the bar, words that the taps may have meant; of three letters or more that are no word, at least one of these. Right after a glide: its alternatives.
 
 /**
  * One suggestion. `chosen`: space would write it, or the glide has written it.
@@ -12,7 +12,7 @@
 /**
  * @param {string} typed the word as it stands, "" between words
  * @param {string[]} completions by falling probability
- * @param {{best: string, words: string[]} | null} meant the words that the taps probably meant
+ * @param {{best: string, known: boolean, words: string[]} | null} meant the words that the taps probably meant
  * @returns {Offer[]}
  */
 export function offers(typed, completions, meant) {
@@ -27,6 +27,8 @@ export function offers(typed, completions, meant) {
       ...rest.slice(0, 1).map(plain),
     ];
   }
+  const slip = meant && !meant.known && typed.length > 2 ? meant.words[0] : undefined;
+  if (slip !== undefined && !others.slice(0, 3).includes(slip)) others.splice(2, 0, slip);
   return others.slice(0, 3).map(plain);
 }
 

@@ -5,7 +5,7 @@
 //
 // The literal is what was typed. If no word is spelt so, it may be a word that nobody knows, with the score
 // −unknown + letter · log p(its letters). Two words without a space between them cost `space`. If the literal is a
-// word, another one must be ahead by `stays`, unless it only adds an apostrophe.
+// word, another one must be ahead by its cost again, at most by `stays`, unless it only adds an apostrophe.
 
 import { startsSentence, written } from "./capitals.js";
 import { idOf, UNK, word as wordOf } from "./compact.js";
@@ -144,10 +144,11 @@ export function correct(decoder, chance, context, taps, typed, k = 3, own = null
     for (const candidate of ranked) {
       if (candidate.spelling === literal) continue;
       const close = !meant && candidate.spelling.replaceAll("'", "") === literal;
-      const ahead = candidate.score - (close ? 0 : rules.stays);
+      const ahead = candidate.score - (close ? 0 : Math.min(candidate.cost, rules.stays));
       if (ahead > lead) [best, lead] = [candidate, ahead];
     }
-    return { best: best && !meantLetter ? form(best) : shown, known: true, words: forms(ranked, form, k) };
+    const mended = best && !meantLetter ? form(best) : shown;
+    return { best: mended, known: same !== undefined, words: forms(ranked, form, k) };
   }
   const score = -(rules.unknown - rules.letter * lettersLogP(lexicon.counts, literal) + over);
   const every = [...ranked, ...pairsOf(lexicon, literal, chance, rules)].sort((a, b) => b.score - a.score);
