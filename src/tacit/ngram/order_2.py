@@ -49,7 +49,7 @@ def order_2(model: Automaton) -> Pairs:
     >>> fitted = automaton.from_kneser_ney(kneser_ney.fit([0, 3, 4, 1, 0, 3, 1], [0, 4, 7], vocabulary=5, order=2))
     >>> pairs = order_2(fitted)
     >>> pairs.first.tolist(), pairs.second.tolist(), pairs.p.round(3).tolist()
-    ([0, 3, 3, 4], [3, 1, 4, 1], [0.833, 0.667, 0.25, 0.833])
+    ([0, 3, 3, 4], [3, 1, 4, 1], [0.625, 0.438, 0.375, 0.688])
     """
     shape, v = model.topology, model.topology.vocabulary
     root = int(np.argmin(shape.backoff))

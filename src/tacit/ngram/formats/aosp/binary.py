@@ -22,7 +22,7 @@ An array is followed by what lies below its first node, then below its second, a
 of a node by this order.
 
 **Bigrams** are stored in steps above the f of the second word, u: a step is s = (255 − u) / 16.5, and d steps are read
-as u + trunc((d + 1) s). So a bigram is never read below u + s, and is off by s / 2 at most otherwise.
+as u + trunc((d + 1) s). So a bigram is never read below u + s, and is off by half a step and rounding otherwise.
 
 **The beginning of a sentence** is a word of the one code point 0x110000, marked as not a word, with bigrams.
 

@@ -30,7 +30,7 @@ def merged(first: WordList, second: WordList, block: frozenset[str] = frozenset(
         never[where] |= words.f == 0
         offensive[where] |= words.offensive
     offensive |= np.array([blocked.fold(word) in block for word in names], np.bool_)
-    f = np.where(never, 0, frequency(p))
+    f, p = np.where(never, 0, frequency(p)), np.where(never, 0.0, p)
     order = np.lexsort((np.arange(len(names)), -p))
     rank = np.empty(len(names), np.int64)  # [names] place in the merged list
     rank[order] = np.arange(len(names))
