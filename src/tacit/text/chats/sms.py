@@ -32,7 +32,7 @@ Attributes = dict[str, str]
 
 def read(path: Path) -> Iterator[ChatMessage]:
     """Yields the messages of a backup."""
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate("UTF-8")  # whatever the file declares
     found: list[ChatMessage] = []
     mms: Attributes | None = None
     texts: list[str] = []
