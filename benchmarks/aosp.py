@@ -23,6 +23,7 @@ import json
 import subprocess
 import tempfile
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,8 +150,15 @@ def measured(judge: str, run: runs.Run, file: Path) -> dict[str, Any]:
         "top3": float(hits[:, 1].mean()),
         "start_top1": float(hits[at_start, 0].mean()),
         "start_top3": float(hits[at_start, 1].mean()),
+        "start_best": _commonest(wanted, starts),
         "us": {f"p{q}": round(float(np.percentile(us, q)), 1) for q in (50, 99)},
     }
+
+
+def _commonest(wanted: Sequence[str], starts: Sequence[bool], k: int = 3) -> float:
+    """Returns the share of sentences that begin with one of the k commonest words: no fixed list has more."""
+    first = Counter(word for word, start in zip(wanted, starts, strict=True) if start)
+    return sum(n for _, n in first.most_common(k)) / first.total()
 
 
 def main() -> None:
