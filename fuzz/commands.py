@@ -96,6 +96,9 @@ PLAIN: dict[str, Plain] = {
     "data list": Plain(lambda m, out: ["data", "list", "--json"]),
     "data describe": Plain(lambda m, out: ["data", "describe", str(m.messages)]),
     "data get": Plain(lambda m, out: ["data", "get", "ptb", "--data", str(out)], writes=True),
+    "data import": Plain(
+        lambda m, out: ["data", "import", str(m.chat), "--out", str(out)], ".jsonl", writes=True
+    ),
     "count": Plain(_count, writes=True),
     "distill": Plain(_distill, writes=True),
     "personalize": Plain(_personalize, writes=True),

@@ -40,6 +40,11 @@ class Material(NamedTuple):
         return self.folder / "other.jsonl"
 
     @property
+    def chat(self) -> Path:
+        """An exported chat."""
+        return self.folder / "chat.txt"
+
+    @property
     def run(self) -> Path:
         """A run directory, with personal models."""
         return self.folder / "run"
@@ -85,6 +90,12 @@ class Material(NamedTuple):
         return self.folder / "results"
 
 
+CHAT = """\
+31/01/2024, 21:15 - Messages and calls are end-to-end encrypted.
+31/01/2024, 21:15 - ana: are you coming home now
+31/01/2024, 21:16 - bo: see you
+there soon
+"""
 SWEEP = """\
 [settings]
 preset = "fedadam"
@@ -149,6 +160,7 @@ def _make(m: Material) -> None:
     write_corpus(m.messages, 0)
     write_corpus(m.other, 20)
     m.sweep.write_text(SWEEP, "utf-8")
+    m.chat.write_text(CHAT, "utf-8")
     tacit(*PLAIN["train"].arguments(m, m.run))
     tacit(*PLAIN["distill"].arguments(m, m.ngram))
     tacit(*PLAIN["personalize"].arguments(m, m.run / "personal"))

@@ -17,7 +17,7 @@ from fuzz import page, schedule, worker
 from fuzz.categories import find, kills, names
 from fuzz.categories import javascript as in_node
 from fuzz.commands import PLAIN, commands_of_the_program
-from fuzz.material import SWEEP, Material
+from fuzz.material import CHAT, SWEEP, Material
 from fuzz.trial import Fault, Record, drawing
 
 import file_models
@@ -61,6 +61,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
     made.pieces.mkdir()
     (made.pieces / "pieces.model").write_bytes(pieces.train(counts, 20).proto)
     made.sweep.write_text(SWEEP, "utf-8")
+    made.chat.write_text(CHAT, "utf-8")
     made.results.mkdir()
     shutil.copy("results/quadratic.json", made.results / "quadratic.quick.json")
     return made

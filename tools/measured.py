@@ -7,6 +7,7 @@
     python tools/measured.py add-lost NAME lost.json                        # of benchmarks/lost.py --out
     python tools/measured.py add-casing capitals.json                       # of benchmarks/capitals.py --out
     python tools/measured.py add-inventory inventory.json                   # of benchmarks/inventory.py --out
+    python tools/measured.py add-dictionary aosp.json                       # of benchmarks/aosp.py
     python tools/measured.py                                                # only rewrites the pages
 
 NAME describes the text and the network and appears in the tables. A result with the same NAME (for a distilled model,
@@ -31,7 +32,7 @@ Entry = dict[str, Any]
 def pages(folder: Path = RESULTS) -> dict[str, str]:
     """Returns the pages with their tables filled."""
     personal, ngram = read("personal.json", folder), read("ngram.json", folder)
-    people, distilled = personal["people"], ngram["distilled"]
+    people, distilled, asked = personal["people"], ngram["distilled"], read("aosp.json", folder)
     blocks = {
         "docs/personal.md": {
             "grids": measured_personal.grids(people),
@@ -50,8 +51,9 @@ def pages(folder: Path = RESULTS) -> dict[str, str]:
             "inventory": measured_ngram.inventory(ngram["inventory"]),
         },
         "docs/ngram-files.md": {
-            "files": measured_ngram.files(distilled),
+            "files": measured_ngram.files(distilled, asked),
             "printed": measured_ngram.printed(distilled),
+            "dictionary": measured_ngram.dictionary(asked),
         },
     }
     return {page: filled(Path(page).read_text("utf-8"), tables) for page, tables in blocks.items()}
@@ -93,6 +95,8 @@ def add(given: argparse.Namespace) -> None:
                 given.what.removeprefix("add-"): measured_ngram.alone(given.file) | told
             }
             store("ngram.json", results)
+        case "add-dictionary":
+            store("aosp.json", measured_ngram.asked(given.file) | told)
         case "add-count":
             put("ngram.json", "counts", measured_ngram.counted(given.name, given.file) | told)
 
@@ -101,7 +105,7 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = given.add_subparsers(dest="what")
     named = ("add-personal", "add-distill", "add-count", "add-lost")
-    for what in (*named, "add-personal-speed", "add-casing", "add-inventory"):
+    for what in (*named, "add-personal-speed", "add-casing", "add-inventory", "add-dictionary"):
         kind = kinds.add_parser(what)
         if what in named:
             kind.add_argument("name")

@@ -69,6 +69,21 @@ def alone(file: Path) -> Entry:
     return {"machine": machine(), "date": today(), **results, "rows": rows}
 
 
+def asked(file: Path) -> Entry:
+    """Returns the answers of AOSP's engine with their machine and date, as benchmarks/aosp.py prints them."""
+
+    def rounded(value: Any) -> Any:
+        return {k: rounded(v) for k, v in value.items()} if isinstance(value, dict) else short(value)
+
+    results = json.loads(file.read_text("utf-8"))
+    return {
+        "machine": machine(),
+        "date": today(),
+        **results,
+        "rows": [rounded(row) for row in results["rows"]],
+    }
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
@@ -201,10 +216,36 @@ def _of_demo(entries: Sequence[Entry]) -> Entry:
     return next(e for e in _demo(entries, 20_000) if e["topology"] == "r")
 
 
-def files(entries: Sequence[Entry]) -> str:
-    """Returns the table of files of a distilled model, with their sizes."""
+def dictionary(results: Entry) -> str:
+    """Returns the table of what AOSP's engine suggests from dictionaries of the demo's model."""
+    rows = [["", "top-1", "top-3", "first words, top-1", "top-3", "no suggestion"]]
+    for row in results["rows"]:
+        engine = row["engine"]
+        figures = [_percent(engine[k]) for k in ("top1", "top3", "start_top1", "start_top3", "silent")]
+        rows.append([row["what"], *figures])
+        if "n-gram" in row:
+            own = [_percent(row["n-gram"][k]) for k in ("top1", "top3")]
+            rows.append([f"the 3-gram that {row['what']} is made of, in Tacit", *own, "", "", ""])
+    last = results["rows"][-1]["engine"]
+    read = [row["read"] for row in results["rows"] if "read" in row]
+    same = "; ".join(
+        f"{r['words']:,} words, {r['bigrams']:,} bigrams and {r['sentence_starts']} sentence starts, "
+        f"{r['different']} different"
+        for r in read[:1]
+    )
+    most = _percent(last["start_best"])
+    return (
+        f"{table(rows)}\n\nOver {last['places']:,} held-out words, {last['starts']:,} of them first words. The three "
+        f"commonest first words of these people are {most} of all: no list can have more without a word before. What "
+        f"the engine read and what was written: {same}. {source([results], 'aosp.json')}"
+    )
+
+
+def files(entries: Sequence[Entry], asked: Entry) -> str:
+    """Returns the table of files of a distilled model, with their sizes; those of the dictionary are of `asked`."""
     e = _of_demo(entries)
-    size = {name: f"{n:,}" for name, n in e["bytes"].items()}
+    listed = next(row["bytes"] for row in asked["rows"] if "bytes" in row)
+    size = {name: f"{n:,}" for name, n in {**e["bytes"], **listed}.items()}
     return table(
         [
             ["file", "who reads it", "what is in it", f"bytes, {e['ngrams']:,} n-grams"],
@@ -214,6 +255,8 @@ def files(entries: Sequence[Entry]) -> str:
              size["model.arpa"]],
             ["`model.fst.txt`, `model.syms`", "OpenFst", "the automaton, one arc a line; its symbols",
              f"{size['model.fst.txt']} and {size['model.syms']}"],
+            ["`words.dict`", "HeliBoard, OpenBoard and other keyboards of AOSP's family",
+             "words, bigrams, words that begin a sentence", size["words.dict"]],
             ["`words.combined`", "AOSP's dictionary compiler", "words and bigrams", size["words.combined"]],
             ["`summary.json`", "people, reports", "size, figures, latency", ""],
         ]

@@ -1,4 +1,4 @@
-"""Small files that commands read: sweeps, word lists, counts, summaries of counts and results of experiments."""
+"""Small files that commands read: sweeps, word lists, counts, results of experiments, and exported chats."""
 
 from __future__ import annotations
 
@@ -10,11 +10,29 @@ from pathlib import Path
 from fuzz import mutate
 from fuzz.box import Box, untouched
 from fuzz.categories import Category
-from fuzz.material import Material
+from fuzz.material import CHAT, Material
 from fuzz.trial import Ending, refusable
 from tacit.counts import whitelist
 from tacit.experiments import entry, results_page
+from tacit.ngram.formats.aosp import combined
 from tacit.text import blocked, pieces, vocabulary
+from tacit.text.chats.imports import import_chat
+
+_COMBINED = b"""dictionary=main:en,locale=en,date=1,version=2
+ word=the,f=222,flags=
+  bigram=end,f=230
+ word=end,f=150,possibly_offensive=true
+  shortcut=END,f=whitelist
+"""
+_TELEGRAM = b"""{"name": "x", "messages": [
+{"id": 1, "type": "message", "date": "2024-01-31T21:15:33", "from": "ana", "from_id": "user1", "text": "see you"},
+{"id": 2, "type": "message", "date": "2024-01-31T21:15:34", "from": "bo", "text": ["soon ", {"text": "x"}]}]}
+"""
+_SMS = b"""<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
+<smses count="2"><sms address="+45" date="1706735733000" type="2" body="ok &#55357;&#56834;" contact_name="Ana" />
+<mms date="1706735736000" msg_box="1" address="+45~+46"><parts><part ct="text/plain" text="look"/></parts>
+<addrs><addr address="+46" type="137"/></addrs></mms></smses>
+"""
 
 _VALUES = (
     "[]",
@@ -50,12 +68,24 @@ def _sweep(draw: random.Random, good: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _imported(path: Path) -> None:
+    out = path.with_name("messages.jsonl")
+    try:
+        import_chat(path, out)
+    finally:
+        out.unlink(missing_ok=True)  # the box is to stay as it was
+
+
 def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
     words = b"are\nyou\ncoming\n# home\nnow\n"
     uses: dict[str, tuple[bytes, Callable[[Path], object]]] = {
         "counts.tsv": ((material.counts / "counts.tsv").read_bytes(), pieces.read_counts),
         "words.txt": (words, whitelist.read),
         "block.txt": (words, blocked.read),
+        "en.combined": (_COMBINED, combined.read),
+        "chat.txt": (CHAT.encode(), _imported),
+        "result.json": (_TELEGRAM, _imported),
+        "sms.xml": (_SMS, _imported),
         "vocabulary.txt": ((material.run / "vocabulary.txt").read_bytes(), vocabulary.load),
     }
     kind = draw.randrange(7)
@@ -81,4 +111,4 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
         return refusable(lambda: use(path))
 
 
-CATEGORY = Category("sweeps, results, counts, word lists and vocabularies", trial, 1700)
+CATEGORY = Category("sweeps, results, counts, word lists, vocabularies and chats", trial, 1700)

@@ -12,6 +12,7 @@ import pytest
 from commands import WORDS, Commands, sets, tree, write_corpus
 from html_pages import Parsed
 from tacit.counts.counted import CountOptions, counted_words
+from tacit.privacy.ledger import read
 from tacit.runs.config import resolve
 from tacit.runs.data import prepare
 from tacit.runs.format import dump
@@ -144,6 +145,39 @@ def test_a_number_takes_the_commonest_words_of_the_supplement(files: Path) -> No
     }  # all occur as often: by the alphabet
 
 
+def test_without_a_supplement_the_configurations_words_are_counted(
+    tmp_path: Path, tacit: Commands, files: Path
+) -> None:
+    """They are the clients' own, which a simulation alone can know, unless the configuration names a list."""
+    out = tmp_path / "out"
+    rounds = ("--rounds", 2, "--cohort", 10)
+    some = arguments(files, out, *rounds, "--lambda", "inf", "--set", "text.vocabulary=8")
+    told = tacit.ok(*some)
+    assert "no --supplement: the whitelist is the 5 words of the clients' own text\n" in told
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert (summary["whitelist"], summary["whitelist_from"]) == (5, "the clients' own text")
+    assert summary["supplement"] is None and summary["epsilon"] is None
+    config = resolve("fedavg", [f"text.corpus={files / 'messages.jsonl'}", "text.vocabulary=8"])
+    counted = [line.split("\t")[0] for line in (out / "counts.tsv").read_text("utf-8").splitlines()]
+    assert sorted(counted) == sorted(prepare(config).vocabulary.words[3:])
+    assert all(
+        "the whitelist is made of the clients' own text, and" in r.reason for r in read(out / "ledger.jsonl")
+    )
+    assert (
+        "the whitelist is made of the clients' own text"
+        in tacit.json("privacy", "show", out)["epsilon_reason"]
+    )
+
+    words = tmp_path / "words.txt"
+    words.write_text("home\nlate\nzebra\n", "utf-8")
+    listed = ("--set", f"text.words={words}", "--set", "text.vocabulary=0")
+    named = arguments(files, tmp_path / "named", *rounds, *listed)
+    assert "the whitelist is the 3 words of text.words\n" in tacit.ok(*named, "--lambda", "inf")
+    found = tacit.json(*named, "--epsilon", 1000)
+    assert isinstance(found, dict)
+    assert found["epsilon"] == 1000 and found["whitelist_from"] == "text.words"
+
+
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, tacit: Commands, files: Path) -> None:
     out, words = tmp_path / "out", ["--whitelist", files / "words.txt"]
     (tmp_path / "spaces.txt").write_text("new york\n", "utf-8")
@@ -160,7 +194,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, tacit: Command
         (["--whitelist", tmp_path / "spaces.txt"], "line 1: 'new york' is not one word"),
         (["--whitelist", tmp_path / "none.txt"], "No such file"),
         (["--whitelist", tmp_path / "foreign.txt"], "no client typed a word of the whitelist"),
-        ([], "give --whitelist FILE, or --supplement"),
+        (["--epsilon", "1"], "--epsilon needs a whitelist that is not made of"),
         (["--whitelist", "5"], "give --whitelist FILE, or --supplement"),
         (["--supplement", files / "messages.jsonl"], "the clients' own text"),
         (["--supplement", "nowhere.txt"], "no such file"),

@@ -15,7 +15,15 @@ from commands import TINY, stub
 from tacit import runs
 from tacit.runs.config import resolve
 
-FILES = ["model.arpa", "model.fst.txt", "model.syms", "model.tacit", "summary.json", "words.combined"]
+FILES = [
+    "model.arpa",
+    "model.fst.txt",
+    "model.syms",
+    "model.tacit",
+    "summary.json",
+    "words.combined",
+    "words.dict",
+]
 ROWS = ["Kneser-Ney, collected text", "Kneser-Ney, supplement", "compact file", "n-gram", "network"]
 PEOPLE = ("typists.users=20", "typists.messages=8", "typists.quantity_skew=0", "text.vocabulary=150")
 SENTENCES = 200

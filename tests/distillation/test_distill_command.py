@@ -48,19 +48,29 @@ def other_run(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 def test_clients_with_text_of_their_own(tacit: Commands, other_run: Trained, tmp_path: Path) -> None:
-    """No supplement comes by itself; the network's own n-grams need none."""
+    """No supplement comes by itself; the network's own n-grams need none, and are taken without it."""
     ours = other_run
     out = tmp_path / "out"
     some = ("distill", ours.path, "--sentences", 50, "--out", out)
-    tacit(*some).refused("n-grams of topology r come from text that is not the clients'", "--supplement")
+    for which in "emr":
+        named = f"n-grams of topology {which} come from text that is not the clients'"
+        tacit(*some, "--topology", which).refused(named, "--supplement")
+    tacit(*some, "--cased").refused("capitals come from", "--supplement CORPUS")
     tacit(*some, "--topology", "i", "--cased").refused("capitals come from", "--supplement CORPUS")
     tacit(*some, "--supplement", ours.corpus).refused("is the clients' own text", "another corpus")
     again = tmp_path / "again.jsonl"
     again.symlink_to(ours.corpus)
     tacit(*some, "--supplement", again).refused("is the clients' own text")
     assert not out.exists()
-    found = tacit.json(*some, "--topology", "i")
-    assert isinstance(found, dict) and found["supplement"] is None
+    told = "no --supplement: the n-grams are those of the network's own sentences (--topology i)"
+    assert told in tacit.ok(*some, "--date", "2026-01-31")
+    without = tree(out)
+    assert told not in tacit.ok(*some, "--topology", "i", "--date", "2026-01-31")
+    assert {k: v for k, v in tree(out).items() if k != "summary.json"} == {
+        k: v for k, v in without.items() if k != "summary.json"
+    }
+    found = facts(out)
+    assert found["supplement"] is None and found["topology"] == "i"
     assert "Kneser-Ney, supplement" not in found["models"] and found["name"] == "my, own: run"
     assert ",description=Tacit my own run," in (out / "words.combined").read_text("utf-8")
     (tmp_path / "cased.txt").write_text("See you There soon .\nI am late .\n" * 3, "utf-8")
@@ -77,7 +87,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
     (tmp_path / "words.tsv").write_text("new york\t3\n", "utf-8")
     (tmp_path / "special.tsv").write_text("</s>\t3\n", "utf-8")
     (tmp_path / "none.tsv").write_text("home\t0\n", "utf-8")
-    (tmp_path / "mouth.tsv").write_text("home\t3\n=d\t4\n", "utf-8")
+    (tmp_path / "mouth.tsv").write_text("home\t3\n=d\t4\na,b\t4\n", "utf-8")
+    (tmp_path / "no.combined").write_text("dictionary=main:en\n word=a,f=300\n", "utf-8")
     (tmp_path / "endless.tsv").write_text("home\tinf\n", "utf-8")
     (tmp_path / "line.tsv").write_text("home\n", "utf-8")
     for more, named in (
@@ -100,7 +111,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
         (["--unigrams", tmp_path / "special.tsv"], ["'</s>' is not one word"]),
         (["--unigrams", tmp_path / "none.tsv"], ["no word has a count above 0"]),
         (["--unigrams", tmp_path / "endless.tsv"], ["'home' has the count inf"]),
-        (["--unigrams", tmp_path / "mouth.tsv"], ["'=d'", "--skip"]),
+        (["--unigrams", tmp_path / "mouth.tsv"], ["'a,b'", "--skip"]),
+        (["--merge", tmp_path / "no.combined"], ["no.combined, line 2: f is '300'"]),
+        (["--merge", tmp_path / "nowhere"], ["nowhere"]),
+        (["--block", empty], ["empty.txt", "is empty"]),
+        (["--block", tmp_path / "words.tsv"], ["words.tsv, line 1"]),
         (["--client-counts", "0"], ["--client-counts 0", "above 0"]),
         (["--client-counts", "inf"], ["--client-counts inf", "above 0"]),
         (["--client-counts", "9", "--topology", "m"], ["--client-counts", "--topology m"]),
@@ -118,7 +133,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
         "--topology", "i",
     )  # fmt: skip
     listed = (out / "words.combined").read_text("utf-8")
-    assert ("=d",) in rows(out) and " word=home," in listed and "==" not in listed
+    assert ("a,b",) in rows(out) and " word=home," in listed and " word==d," in listed and "a,b" not in listed
 
 
 def test_a_run_with_capitals_of_its_own_takes_no_others(

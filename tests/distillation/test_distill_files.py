@@ -16,9 +16,11 @@ from distilled_runs import (
     rows,
 )
 
+from aosp_reader import SENTENCE, parse
 from commands import Commands, tree
 from tacit.lm import evaluate
 from tacit.lm.export import export_network
+from tacit.ngram.formats.aosp import combined
 from tacit.text.vocabulary import SPECIALS
 
 
@@ -59,7 +61,7 @@ def test_the_word_list_by_its_grammar(distilled: Make) -> None:
     text = (distilled("--cased") / "words.combined").read_text("utf-8")
     header, *lines = text.splitlines()
     date = "date=1769817600"  # 2026-01-31
-    assert header == f"dictionary=main:en,locale=en,description=Tacit fedavg,{date},version=1"
+    assert header == f"dictionary=tacit:en,{date},description=Tacit fedavg,locale=en,version=1"
     line = re.compile(r"( word|  bigram)=([^\s,=#][^\s,=]*),f=(\d+)")
     parsed = [m.groups() for m in map(line.fullmatch, lines) if m]
     assert len(parsed) == len(lines) and parsed[0][0] == " word"
@@ -68,8 +70,35 @@ def test_the_word_list_by_its_grammar(distilled: Make) -> None:
     assert len(listed) == sum(kind == " word" for kind, _, _ in parsed) and len(bigrams) > 500
     assert all(listed[word] <= f <= 255 for word, f in bigrams) and min(listed.values()) >= 1
     grams = rows(distilled("--cased"))
-    p = grams["I",][0] * math.log(10)
-    assert listed["I"] == round(255 + p / math.log(1.15)) and "." not in listed
+    assert listed["I"] == round(255 + 8.58923700372 * grams["I",][0] * math.log2(10)) and "." not in listed
+
+
+def test_the_dictionary_beside_it(distilled: Make, tmp_path: Path) -> None:
+    """With a block list and another list merged in, by a reader that shares nothing with the writer."""
+    (tmp_path / "never.txt").write_text("The\n", "utf-8")
+    theirs = "dictionary=main:en,locale=en\n word=zyzzyva,f=200\n  bigram=see,f=210\n  shortcut=z,f=1\n"
+    (tmp_path / "en.combined").write_text(theirs, "utf-8")
+    for more in ((), ("--block", tmp_path / "never.txt", "--merge", tmp_path / "en.combined")):
+        out = distilled(*more)
+        found, read = facts(out)["dictionary"], parse((out / "words.dict").read_bytes())
+        assert dict(read.header)["dictionary"] == "tacit:en" and dict(read.header)["date"] == "1769817600"
+        opening = read.words.pop(SENTENCE)
+        assert len(opening[3]) == found["sentence_starts"] > 5
+        listed = combined.read(out / "words.combined").words
+        f = dict(zip(listed.words, listed.f.tolist(), strict=True))
+        assert {word: entry[0] for word, entry in read.words.items()} == f
+        assert (
+            sum(len(entry[3]) for entry in read.words.values()) == len(listed.followers) == found["bigrams"]
+        )
+        assert len(read.words) == found["words"] == len(listed.words)
+        offensive = {word for word, entry in read.words.items() if entry[1]}
+        assert len(offensive) == found["possibly_offensive"]
+        if more:
+            assert offensive == {"the"} and all("the" not in entry[3] for entry in read.words.values())
+            assert found["merged"] == {"words": 1, "shortcuts_left_out": 1, "entries_left_out": 1}
+            assert read.words["zyzzyva"] == (round(200 - 8.589), False, False, {})
+        else:
+            assert not offensive and found["merged"] is None and "zyzzyva" not in read.words
 
 
 def test_openfst_compiles_it(distilled: Make) -> None:

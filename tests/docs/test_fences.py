@@ -60,6 +60,7 @@ SMALL: dict[str, list[str]] = {  # what makes a command one of seconds; later op
 AS_IT_STANDS = (
     "predict",
     "compare",
+    "data import",
     "evaluate",
     "presets",
     "reproduce list",
@@ -106,6 +107,13 @@ SAVED = {  # what is in a fence that a page tells to save, and under which name
     "RULES = ": "normalised.py",
     "OPTIMISERS = ": "lion.py",
     "[[grid]]": "rates.toml",
+}
+GIVEN = {  # small files that pages take for granted
+    "words.txt": "home\nsoon\n",
+    "never.txt": "damn\n",
+    "main_en.combined": "dictionary=main:en,locale=en\n word=the,f=222\n  bigram=home,f=230\n word=home,f=150\n",
+    "chat.txt": "31/01/2024, 21:15 - Ana: see you\n31/01/2024, 21:16 - Bo: soon\n",
+    "result.json": '{"messages": [{"id": 1, "type": "message", "date": "2024-01-31", "from": "Ana", "text": "hi"}]}',
 }
 BEFORE: dict[str, list[str]] = {  # what a page takes for granted: runs of other pages
     "ngram-files.md": [
@@ -266,7 +274,8 @@ class Visitor:
         write_corpus(folder / "messages.jsonl", messages=24)
         (folder / "messages.jsonl.gz").write_bytes(gzip.compress((folder / "messages.jsonl").read_bytes()))
         (folder / "docs").mkdir()
-        (folder / "words.txt").write_text("home\nsoon\n", "utf-8")
+        for name, content in GIVEN.items():
+            (folder / name).write_text(content, "utf-8")
         corpora(folder / "data")
         patch.chdir(folder)
         patch.setenv("TACIT_DATA", str(folder / "data"))

@@ -1,14 +1,17 @@
-"""The commands `tacit data list`, `describe` and `get`: known public corpora, and statistics of any text."""
+"""The commands `tacit data list`, `describe`, `get` and `import`: public corpora, statistics of any text, chats."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, print_json, print_table, say
+from tacit.cli.options import DataOption, JsonOption, path_option, print_json, print_table, say
 
-data = typer.Typer(help="Known public corpora, and statistics of any text.", no_args_is_help=True)
+data = typer.Typer(
+    help="Known public corpora, statistics of any text, and text of chats.", no_args_is_help=True
+)
 
 
 @data.command("list")
@@ -100,3 +103,43 @@ def data_get(
     with spinner(f"fetching {name}"):
         path = get(name, data_directory(data))
     say(str(path))
+
+
+@data.command("import")
+def data_import(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A text export of WhatsApp, a JSON export of Telegram, or an XML file of SMS Backup & Restore.",
+        ),
+    ],
+    out: Annotated[Path, path_option("--out", "The file of JSON lines to write.")],
+    me: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Keep one person's messages only; of an SMS backup, your own are 'me'."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn a chat export into JSON lines: what people typed, without system lines and placeholders.
+
+    Examples:
+
+      tacit data import chat.txt --me Ana --out messages.jsonl
+
+      tacit data import result.json --out messages.jsonl
+    """
+    from tacit.text.chats.imports import import_chat, sentence
+
+    imported = import_chat(file, out, me)
+    if as_json:
+        print_json(imported._asdict())
+        return
+    say(sentence(imported))
+    if imported.dates:
+        say(f"dates were read as {imported.dates}")
+    if imported.left_out:
+        say("left out: " + ", ".join(f"{count:,} {what}" for what, count in imported.left_out.items()))
+    say(str(out))

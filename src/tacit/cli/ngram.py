@@ -49,7 +49,8 @@ def count_words(
     supplement: Annotated[
         str | None,
         typer.Option(
-            help="A corpus that is not the clients' (default for the built-in typists: newly generated ones)."
+            help="A corpus that is not the clients' (default for the built-in typists: newly generated ones; for any "
+            "other corpus: none, and the words of the configuration's vocabulary are counted)."
         ),
     ] = None,
     limits: Annotated[
@@ -153,6 +154,9 @@ def count_words(
         say(f"{counted.summary['seen']:,} words of {counted.summary['clients']:,} clients")
     else:
         print_table(comparison(counted.summary))
+    if "table1" in counted.summary and whitelist is None and counted.summary["supplement"] is None:
+        words, origin = counted.summary["whitelist"], counted.summary["whitelist_from"]
+        say(f"no --supplement: the whitelist is the {words:,} words of {origin}")
     say(privacy_fact(counted.summary))
     say(str(out / "report.html"))
 
@@ -187,7 +191,7 @@ def distill(
         typer.Option(
             metavar="NAME|PATH",
             help="A corpus that is not the clients', for n-grams and capitals (default for the built-in typists: newly "
-            "generated ones).",
+            "generated ones; for any other corpus: none).",
         ),
     ] = None,
     order: Annotated[int, typer.Option(help="Order of the n-gram model.", min=1, max=5)] = 3,
@@ -195,13 +199,13 @@ def distill(
         int, typer.Option("--max-ngrams", help="Maximum number of n-grams, single words included.", min=1)
     ] = 1_500_000,
     topology: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="e|i|m|r",
             help="Which n-grams: the supplement's (e), the network's own (i), both interpolated (m), or both with "
-            "the network's weights (r).",
+            "the network's weights (r) (default: r, or i without a supplement).",
         ),
-    ] = "r",
+    ] = None,
     cased: Annotated[
         bool, typer.Option("--cased", help="Restore capitals as the supplement has them.")
     ] = False,
@@ -227,21 +231,38 @@ def distill(
     sentences: Annotated[int, typer.Option(help="Sentences drawn from the network.", min=1)] = 20_000,
     locale: Annotated[
         str | None,
-        typer.Option(help="Language of words.combined, perhaps with a region: pt_BR (default: the run's)."),
+        typer.Option(
+            help="Language of words.dict and words.combined, perhaps with a region: pt_BR (default: the run's)."
+        ),
     ] = None,
     date: Annotated[
-        str | None, typer.Option(metavar="YYYY-MM-DD", help="Date in words.combined (default: today).")
+        str | None,
+        typer.Option(metavar="YYYY-MM-DD", help="Date in words.dict and words.combined (default: today)."),
     ] = None,
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave out words that words.combined cannot hold.")
     ] = False,
+    block: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="words.txt",
+            help="Words that words.dict and words.combined mark as offensive, so that keyboards never suggest them.",
+        ),
+    ] = None,
+    merge: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.combined",
+            help="A word list to merge into words.dict and words.combined, half of the weight each.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0, max=2**31 - 1)] = 0,
     out: Annotated[Path | None, path_option("--out", "Directory (default: RUN/ngram).")] = None,
     data: DataOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Distil a run into an n-gram model that keyboards load: compact, ARPA, OpenFst and AOSP word-list files.
+    """Distil a run into an n-gram model that keyboards load: compact, ARPA and OpenFst files, an Android dictionary.
 
     Examples:
 
@@ -250,28 +271,33 @@ def distill(
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
 
       tacit distill runs/first --client-counts 1000
+
+      tacit distill runs/first --block never.txt --merge main_en.combined
     """
     from tacit.base.terminal import progress_bar
     from tacit.distillation.distill import distill as distill_run
     from tacit.distillation.model import DistillOptions
 
-    one_of("--topology", topology, ("e", "i", "m", "r"))
-    which: Any = topology  # one of the four, as checked above
+    if topology is not None:
+        one_of("--topology", topology, ("e", "i", "m", "r"))
+    which: Any = topology  # one of the four, as checked above, or None
     options = DistillOptions(
         supplement, order, max_ngrams, which, cased, pieces, unigrams, client_counts, sentences, seed
     )
-    out, seconds = out or run / "ngram", _seconds(date)
+    out, seconds = out or run / "ngram", _seconds(date) if date else None
     start_jax()
     trust_runs(trust, run)
     with progress_bar() as progress:
-        summary = distill_run(run, out, options, data, locale, seconds, skip, progress)
+        summary = distill_run(run, out, options, data, locale, seconds, skip, progress, block, merge)
     if as_json:
         print_json(summary)
         return
     print_models(summary["models"])
+    if topology is None and summary["supplement"] is None:
+        say("no --supplement: the n-grams are those of the network's own sentences (--topology i)")
     if summary["inferred_from"] == "pieces":
         say(
-            f"topology {topology}: n-grams inferred from the network's sentences of pieces, read as words "
+            f"topology {summary['topology']}: n-grams inferred from the network's sentences of pieces, read as words "
             "(--pieces RUN takes those of a run over words)"
         )
     say(
@@ -281,10 +307,10 @@ def distill(
     say(str(out))
 
 
-def _seconds(date: str | None) -> int:
-    """Reads a date as seconds since 1970; None is today."""
+def _seconds(date: str) -> int:
+    """Reads a date as seconds since 1970."""
     try:
-        day = datetime.date.fromisoformat(date) if date else datetime.date.today()
+        day = datetime.date.fromisoformat(date)
     except ValueError:
         raise TacitError(f"--date {date} is not a date; write it like 2026-01-31") from None
     return calendar.timegm(day.timetuple())

@@ -46,7 +46,8 @@ class CountOptions:
 
     limits: tuple[float, ...] = (1, 1000, 5000, math.inf)  # λ
     whitelist: str | None = None  # a file, or how many of the supplement's commonest words; None: all of them
-    # a corpus that is not the clients'; None: newly generated typists, if the clients are typists
+    # a corpus that is not the clients'; None: newly generated typists, if the clients are typists. Without supplement
+    # and whitelist, the words of the configuration's vocabulary are counted.
     supplement: str | None = None
     rounds: int = 0  # 0: training.rounds
     cohort: int = 0  # clients a round; 0: as [sampling] says
@@ -92,8 +93,10 @@ def counted_words(
         return _open_words(config, options.privacy, data, progress)
     config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="lower"))
     beside = supplement.find(config.text, config.typists, options.supplement, data)
-    words, central = whitelisted(options, beside, config, data)
-    ready = prepare(config, words, data)
+    own = beside is None and options.whitelist is None
+    ready = _own_words(config, options, data) if own else None
+    words, central = (ready.vocabulary, None) if ready else whitelisted(options, beside, config, data)
+    ready = ready or prepare(config, words, data)
     clients, rounds = len(ready.clients), options.rounds or config.training.rounds
     if options.cohort > clients:
         raise TacitError(f"--cohort {options.cohort} is more than the {clients} clients; give at most that")
@@ -109,6 +112,9 @@ def counted_words(
         options,
         lambda: private.most_rounds(sampling, ready.clients.sizes, config.seed, rounds),
     )
+    if own and not config.text.words:
+        reason = f"the whitelist is made of the clients' own text, and {release.reason}"
+        release, noise = dataclasses.replace(release, reason=reason), noise | {"epsilon_reason": reason}
     seen = int(np.count_nonzero(totals.any(axis=0)))
     check_seen(totals)
     # a keyboard with room for every word seen would hold the same words for every λ
@@ -127,6 +133,7 @@ def counted_words(
             "corpus": config.text.corpus,
             "supplement": beside.name if beside else None,
             "whitelist": len(words) - len(SPECIALS),
+            "whitelist_from": _words_from(config, options, beside),
             "capacity": capacity,
             "clients": clients,
             "cohort": cohort,
@@ -145,6 +152,29 @@ def counted_words(
         },
         release,
     )
+
+
+def _own_words(config: Config, options: CountOptions, data: Path | None) -> Prepared:
+    """Returns the clients' text under the configuration's vocabulary: `text.words`, or their own commonest words.
+
+    The latter exists only in a simulation, which sees everybody's text. No noise makes it private.
+    """
+    if options.privacy and not config.text.words:
+        raise TacitError(
+            f"--epsilon needs a whitelist that is not made of {config.text.corpus}; give --whitelist FILE, "
+            "--supplement CORPUS to take its words, or --open K"
+        )
+    text = dataclasses.replace(config.text, pieces=0, inventory="")
+    return prepare(dataclasses.replace(config, text=text), None, data)
+
+
+def _words_from(config: Config, options: CountOptions, beside: Supplement | None) -> str:
+    """Returns where the whitelist comes from, for the summary."""
+    if options.whitelist and not options.whitelist.isdecimal():
+        return "a file"
+    if beside:
+        return "the supplement"
+    return "text.words" if config.text.words else "the clients' own text"
 
 
 def protected(

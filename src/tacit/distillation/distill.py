@@ -3,7 +3,8 @@
     model.tacit        Tacit's compact file (tacit.ngram.compact.reader)
     model.arpa         for KenLM and other n-gram tools
     model.fst.txt      for OpenFst, with model.syms
-    words.combined     AOSP's word list with bigrams, which HeliBoard, OpenBoard and FUTO compile
+    words.dict         AOSP's dictionary, which HeliBoard and other Android keyboards import
+    words.combined     the same as AOSP's word list, which its compiler reads
     summary.json       size and quality, beside the network and beside plain n-gram models of the same size
 
 All files are written together (`tacit.base.transaction`). On bad input or a full disk none is written, and an earlier
@@ -12,6 +13,9 @@ model stays as it was.
 
 from __future__ import annotations
 
+import calendar
+import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +24,12 @@ from tacit.base import consent, files
 from tacit.base.progress import Progress, no_progress
 from tacit.base.transaction import Kind, transaction
 from tacit.distillation.figures import held_out_text, measure
-from tacit.distillation.files import write_model
+from tacit.distillation.files import NAMES, dictionary, write_model
 from tacit.distillation.model import DistillOptions, distilled_model, unigram_counts, words_of
-from tacit.ngram.formats import aosp
+from tacit.ngram.formats.aosp import word_list
 from tacit.runs import spending
 
-KIND = Kind(
-    "tacit distill",
-    "tacit distill 1",
-    ("model.tacit", "model.arpa", "model.fst.txt", "model.syms", "words.combined", "summary.json"),
-)
+KIND = Kind("tacit distill", "tacit distill 1", (*NAMES, "summary.json"))
 
 
 def distill(
@@ -38,33 +38,42 @@ def distill(
     options: DistillOptions,
     data: Path | None = None,
     locale: str | None = None,
-    date: int = 0,
+    date: int | None = None,
     skip: bool = False,
     progress: Progress = no_progress,
+    block: Path | None = None,
+    merge: Path | None = None,
 ) -> dict[str, Any]:
     """Distils a run, writes the files, measures the model; returns what summary.json holds.
 
-    Bad input is refused before anything is drawn. `date` (seconds since 1970) and `locale`, by default that of the run,
-    go into words.combined;
-    `skip` leaves out words that it cannot hold.
+    Bad input is refused before anything is drawn. `date` (seconds since 1970; None: today) and `locale` (None: that of
+    the run) go into the dictionary, words.dict and words.combined. `skip` leaves out words that words.combined cannot
+    hold. `block` is a file of words that a keyboard is never to suggest, `merge` a `.combined` word list to merge into
+    the dictionary.
     """
     run = runs.load(path)
     name, language = run.config.name, run.config.text.locale
     locale = locale or language
     with transaction(out, KIND) as folder:
-        aosp.check_locale(out / "words.combined", locale)
+        given = dictionary(out, locale, today() if date is None else date, skip, block, merge)
         if not skip:
-            aosp.check_words(out / "words.combined", [*words_of(run).words, *unigram_counts(options)])
+            word_list.check_words(out / "words.combined", [*words_of(run).words, *unigram_counts(options)])
         ready = run.prepare(data)  # a text that has changed is refused before minutes of work
         distilled = distilled_model(run, options, data, progress, ready.clients)
         text = held_out_text(run, distilled, ready, data)
-        sizes = write_model(folder, distilled, name, locale, date, skip, language)
+        sizes, facts = write_model(folder, distilled, name, given, language)
+        options = replace(options, topology=distilled.topology)
         figures = measure(run, distilled, options, text, folder / "model.tacit")
         beside = {"supplement": distilled.beside, "supplement_corpus": distilled.corpus}
         about = {"format": KIND.format, "name": name, "base": runs.digest(path)}
         private = spending.of_model(path, *([options.unigrams] if options.unigrams else []))
-        summary = {**about, **beside, **figures, "bytes": sizes, **private}
+        summary = {**about, **beside, **figures, "bytes": sizes, "dictionary": facts, **private}
         files.write_atomic(folder / "summary.json", files.to_json(summary) + "\n")
     if distilled.corpus:  # for `tacit serve`, which builds a model of the supplement
         consent.remember(distilled.corpus, (path / "config.toml").read_bytes())
     return summary
+
+
+def today() -> int:
+    """Returns the beginning of today in seconds since 1970, as keyboards show it."""
+    return calendar.timegm(datetime.date.today().timetuple())

@@ -1,6 +1,7 @@
 """Distils a run's network into an n-gram model, by Algorithm 1 of paper 4.
 
-N-grams, and capitals with `cased`, come from the supplemental corpus. Weights come from the network alone.
+N-grams, and capitals with `cased`, come from the supplemental corpus. Weights come from the network alone. Without a
+supplemental corpus, n-grams are those of sentences that the network draws.
 """
 
 from __future__ import annotations
@@ -48,11 +49,12 @@ Mix = Callable[[Topology, Counts], Counts]
 class DistillOptions:
     """The settings of a distillation."""
 
-    # a corpus that is not the clients'; None: newly generated typists, if the clients are typists
+    # a corpus that is not the clients'; None: newly generated typists if the clients are typists, else no corpus
     supplement: str | None = None
     order: int = 3
     max_ngrams: int = MAX_NGRAMS  # single words included
-    topology: Choice = "r"  # which model of Algorithm 1: A_e, A_i, A_m or A_r
+    # which model of Algorithm 1: A_e, A_i, A_m or A_r; None: A_r, or A_i if there is no supplement
+    topology: Choice | None = None
     cased: bool = False  # restore capitals
     pieces: Path | None = None  # for a word-piece model: a run over words that infers n-grams in its place
     unigrams: Path | None = None  # counts.tsv of `tacit count`: the single words of a larger vocabulary
@@ -70,6 +72,7 @@ class Distilled(NamedTuple):
     beside: str | None  # the name of that corpus, for reports
     corpus: str | None  # the same for `--supplement`, with a full path
     caser: casing.Caser | None
+    topology: Choice
 
 
 def distilled_model(
@@ -86,8 +89,10 @@ def distilled_model(
     """
     mix = _mix(run, options, clients)
     beside = supplement.find(run.config.text, run.config.typists, options.supplement, data)
-    if beside is None and (options.topology != "i" or options.cased):
-        what = "capitals" if options.cased else f"the n-grams of topology {options.topology}"
+    topology: Choice = options.topology or ("r" if beside else "i")
+    options = replace(options, topology=topology)
+    if beside is None and (topology != "i" or options.cased):
+        what = "capitals" if options.cased else f"the n-grams of topology {topology}"
         raise TacitError(
             f"{what} come from text that is not the clients': give --supplement CORPUS, or --topology i without --cased"
         )
@@ -111,7 +116,7 @@ def distilled_model(
         model, words = with_unigrams(model, words, counts, variants=shares, locale=locale)
     require(model, words)
     name, corpus = (beside.name, beside.text.corpus) if beside else (None, None)
-    return Distilled(words, model, supplemental, name, corpus, caser)
+    return Distilled(words, model, supplemental, name, corpus, caser, topology)
 
 
 def words_of(run: runs.Run) -> Vocabulary:
@@ -206,7 +211,7 @@ def _from_words(
 ) -> Automaton:
     """Returns the chosen model of Algorithm 1 and computes no more than it needs."""
     limits = options.order, options.max_ngrams
-    if supplemental is not None and options.topology in "mr":
+    if supplemental is not None and options.topology in ("m", "r"):
         models = algorithm_1(
             source,
             supplemental,
@@ -270,4 +275,4 @@ def _inferred(words: int, text: Sentences, options: DistillOptions, recast: Reca
 
 
 def _chosen(models: Models, options: DistillOptions) -> Automaton:
-    return {"m": models.merged, "r": models.refined}[options.topology]
+    return models.merged if options.topology == "m" else models.refined

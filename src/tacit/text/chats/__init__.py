@@ -1,0 +1,1 @@
+"""Chats that people exported from their phones, as messages by person."""
