@@ -79,7 +79,10 @@ def write_own(made: Path) -> None:
     """A person whom the gate accepts, and Python's decision; and the scores of the model on all of the text."""
     rng = np.random.default_rng(4)
     habit = rng.integers(3, 40, 6)  # what this person says again and again
-    lines = [np.array([0, *(habit[: rng.integers(2, 7)] if i % 3 else rng.integers(2, 40, 5)), 1]) for i in range(60)]
+    lines = [
+        np.array([0, *(habit[: rng.integers(2, 7)] if i % 3 else rng.integers(2, 40, 5)), 1])
+        for i in range(60)
+    ]
     text = pack([lines], ["a"])
     config = resolve("gboard", [*LSTM, "model.dropout=0.2"])
     model = language_model(config.model, 40)
@@ -99,12 +102,25 @@ def write_own(made: Path) -> None:
 
     sums = client_sums(scorer(model), params, text)
     facts = {
-        "task": {"rate": 1.0, "batch": 4, "epochs": 2, "maxTokens": 150, "maxWords": 4, "seed": 5, "number": 0},
+        "task": {
+            "rate": 1.0,
+            "batch": 4,
+            "epochs": 2,
+            "maxTokens": 150,
+            "maxWords": 4,
+            "seed": 5,
+            "number": 0,
+        },
         "cuts": split.split(text).cuts[0, 1:3].tolist(),
         "gate": told(second),
         "last": told(third),
-        "passes": [[m, bool(gate.passes(second.won, second.lost, second.words, m)[0])] for m in (0.0, 0.2, 0.4, 0.9)],
-        "mcnemar": [[a, b, float(gate.mcnemar(np.array([a]), np.array([b]))[0])] for a, b in ((5, 0), (0, 4), (30, 17))],
+        "passes": [
+            [m, bool(gate.passes(second.won, second.lost, second.words, m)[0])] for m in (0.0, 0.2, 0.4, 0.9)
+        ],
+        "mcnemar": [
+            [a, b, float(gate.mcnemar(np.array([a]), np.array([b]))[0])]
+            for a, b in ((5, 0), (0, 4), (30, 17))
+        ],
         "scores": {field.name: float(getattr(sums, field.name)[0]) for field in dataclasses.fields(sums)},
     }
     assert facts["gate"]["won"] > facts["gate"]["lost"]
@@ -129,7 +145,10 @@ def draws() -> dict[str, object]:
             works.append([size, table, seed, 6, number, [s for s in steps if s], int(work.steps[0])])
     return {
         "streams": {name: hex(stream(name)) for name in ("local shuffle", "stragglers")},
-        "bits": [[list(at), hex(int(bits(*at)))] for at in ((0,), (1, 2, 3), (2**31 - 1, stream("stragglers") % 2**53))],
+        "bits": [
+            [list(at), hex(int(bits(*at)))]
+            for at in ((0,), (1, 2, 3), (2**31 - 1, stream("stragglers") % 2**53))
+        ],
         "uniform": float(uniform(5, 6)),
         "key": jax.random.key_data(key).tolist(),
         "kept": np.asarray(jax.random.bernoulli(key, 0.7, (3, 5, 7))).ravel().tolist(),
@@ -192,7 +211,7 @@ def test_a_worker_of_chromium_trains_the_same(opened, policy: str, engine: str) 
     assert found["engine"] == engine
     assert found["update"] < 1e-5 < found["largest"]
     assert found["weight"] == 23
-    assert found["steps"] == [[i + 1, 5] for i in range(5)]
+    assert found["steps"] == [[i + 1, 10] for i in range(10)]
 
 
 def test_a_training_is_cancelled_and_leaves_nothing(opened) -> None:
