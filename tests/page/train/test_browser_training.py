@@ -190,13 +190,18 @@ def test_the_compiled_kernels_are_those_of_the_source(tmp_path: Path) -> None:
 def opened(browser, folder: Path) -> Callable[..., object]:
     """What a page of a policy finds when it trains a case."""
 
-    def go(name: str, policy: str = site_of_training.OPEN, cancel_after: int = -1) -> object:
+    def go(
+        name: str,
+        policy: str = site_of_training.OPEN,
+        cancel_after: int = -1,
+        script: str = site_of_training.TRAIN,
+    ) -> object:
         with site_of_training.running(folder, policy) as address:
             page = browser.new_page()
             try:
                 page.goto(address)
                 asked = {"name": name, "idle": 0, "cancelAfter": cancel_after}
-                return page.evaluate(site_of_training.TRAIN, asked)
+                return page.evaluate(script, asked)
             finally:
                 page.close()
 
@@ -218,6 +223,36 @@ def test_a_training_is_cancelled_and_leaves_nothing(opened) -> None:
     found = opened("gru-sgd", cancel_after=2)
     assert found["error"] == "AbortError"
     assert len(found["steps"]) < 10
+
+
+def test_a_tab_s_node_is_given_a_trainer(opened, folder: Path) -> None:
+    found = opened("gboard", script=site_of_training.TAB)
+    case = json.loads((folder / "gboard.json").read_text("utf-8"))
+    names = [name.removeprefix("params/") for name, _, _ in case["arrays"] if name.startswith("params/")]
+    assert found["names"] == names
+    assert found["far"] < 1e-5
+    assert found["weight"] == 17
+    assert found["scores"]["sentences"] == 5
+    assert found["scores"]["words"] == sum(len(s) - 2 for s in case["sentences"][-5:])
+    assert found["refused"] == ["TaskError", "conditions"]
+
+
+def test_the_examples_of_the_docs(opened) -> None:
+    page = Path("docs/browser-training.md").read_text("utf-8")
+    train, tune = re.findall(r"```js\n(.*?)```", page, re.DOTALL)
+
+    def run(code: str, result: str) -> dict[str, object]:
+        code = re.sub(r'import (\{.*?\}) from "\./(.*?)";', r'const \1 = await import("/\2");', code)
+        return opened("", script=site_of_training.AROUND.replace("CODE", code).replace("RESULT", result))
+
+    found = run(train, "names: Object.keys(answer.update), weight: answer.weight, report: answer.report")
+    assert found["shares"] == [0.5, 1]
+    assert found["weight"] == 12
+    assert found["names"][0] == "embedding"
+    assert found["report"]["words"] == 120
+    own = run(tune, "used: own.used, same: inUse === (own.params ?? params), last: own.last")
+    assert own["same"]
+    assert own["last"]["words"] > 0
 
 
 def test_page_code_is_small() -> None:
