@@ -76,22 +76,29 @@ def case(
     return Case(config, text, vocabulary, params, carried, number, round_, config.client.lr)
 
 
-def training_of(case: Case) -> Callable[[], Reply]:
-    """Python's client, compiled for this task."""
-    ready = train._compiled(case.config, case.text, language_model(case.config.model, case.vocabulary), 20, 10)
-    clip = () if isinstance(ready.sent.clip, tuple) else jnp.float32(case.config.privacy.clip)
-    sent = Broadcast(case.params, case.carried or ready.sent.carried, clip)
-    return lambda: jax.device_get(ready.train(sent, case.number, case.round, case.lr))
+def client_of(config: Config, text: Packed, vocabulary: int) -> Callable[[Case], Reply]:
+    """Python's client with this text, compiled: what it sends for a task."""
+    ready = train._compiled(config, text, language_model(config.model, vocabulary), 20, 10)
+    clip = () if isinstance(ready.sent.clip, tuple) else jnp.float32(config.privacy.clip)
+
+    def run(case: Case) -> Reply:
+        sent = Broadcast(case.params, case.carried or ready.sent.carried, clip)
+        return jax.device_get(ready.train(sent, case.number, case.round, case.lr))
+
+    return run
 
 
 def trained(case: Case) -> Reply:
     """What Python's client sends."""
-    return training_of(case)()
+    return client_of(case.config, case.text, case.vocabulary)(case)
 
 
 def write(folder: Path, name: str, case: Case, reply: Reply) -> None:
     """Writes NAME.json and NAME.bin (float32, one array after the other)."""
-    arrays = {f"params/{n}": leaf for n, leaf in zip(tree_names(case.params), jax.tree.leaves(case.params), strict=True)}
+    arrays = {
+        f"params/{n}": leaf
+        for n, leaf in zip(tree_names(case.params), jax.tree.leaves(case.params), strict=True)
+    }
     arrays |= {f"carried/{i}": leaf for i, leaf in enumerate(case.carried)}
     arrays |= named("reply", reply)
     text = case.text

@@ -79,7 +79,10 @@ def write_own(made: Path) -> None:
     """A person whom the gate accepts, and Python's decision; and the scores of the model on all of the text."""
     rng = np.random.default_rng(4)
     habit = rng.integers(3, 40, 6)  # what this person says again and again
-    lines = [np.array([0, *(habit[: rng.integers(2, 7)] if i % 3 else rng.integers(2, 40, 5)), 1]) for i in range(60)]
+    lines = [
+        np.array([0, *(habit[: rng.integers(2, 7)] if i % 3 else rng.integers(2, 40, 5)), 1])
+        for i in range(60)
+    ]
     text = pack([lines], ["a"])
     config = resolve("gboard", [*LSTM, "model.dropout=0.2"])
     model = language_model(config.model, 40)
@@ -99,12 +102,25 @@ def write_own(made: Path) -> None:
 
     sums = client_sums(scorer(model), params, text)
     facts = {
-        "task": {"rate": 1.0, "batch": 4, "epochs": 2, "maxTokens": 150, "maxWords": 4, "seed": 5, "number": 0},
+        "task": {
+            "rate": 1.0,
+            "batch": 4,
+            "epochs": 2,
+            "maxTokens": 150,
+            "maxWords": 4,
+            "seed": 5,
+            "number": 0,
+        },
         "cuts": split.split(text).cuts[0, 1:3].tolist(),
         "gate": told(second),
         "last": told(third),
-        "passes": [[m, bool(gate.passes(second.won, second.lost, second.words, m)[0])] for m in (0.0, 0.2, 0.4, 0.9)],
-        "mcnemar": [[a, b, float(gate.mcnemar(np.array([a]), np.array([b]))[0])] for a, b in ((5, 0), (0, 4), (30, 17))],
+        "passes": [
+            [m, bool(gate.passes(second.won, second.lost, second.words, m)[0])] for m in (0.0, 0.2, 0.4, 0.9)
+        ],
+        "mcnemar": [
+            [a, b, float(gate.mcnemar(np.array([a]), np.array([b]))[0])]
+            for a, b in ((5, 0), (0, 4), (30, 17))
+        ],
         "scores": {field.name: float(getattr(sums, field.name)[0]) for field in dataclasses.fields(sums)},
     }
     assert facts["gate"]["won"] > facts["gate"]["lost"]
@@ -129,7 +145,10 @@ def draws() -> dict[str, object]:
             works.append([size, table, seed, 6, number, [s for s in steps if s], int(work.steps[0])])
     return {
         "streams": {name: hex(stream(name)) for name in ("local shuffle", "stragglers")},
-        "bits": [[list(at), hex(int(bits(*at)))] for at in ((0,), (1, 2, 3), (2**31 - 1, stream("stragglers") % 2**53))],
+        "bits": [
+            [list(at), hex(int(bits(*at)))]
+            for at in ((0,), (1, 2, 3), (2**31 - 1, stream("stragglers") % 2**53))
+        ],
         "uniform": float(uniform(5, 6)),
         "key": jax.random.key_data(key).tolist(),
         "kept": np.asarray(jax.random.bernoulli(key, 0.7, (3, 5, 7))).ravel().tolist(),
@@ -171,13 +190,18 @@ def test_the_compiled_kernels_are_those_of_the_source(tmp_path: Path) -> None:
 def opened(browser, folder: Path) -> Callable[..., object]:
     """What a page of a policy finds when it trains a case."""
 
-    def go(name: str, policy: str = site_of_training.OPEN, cancel_after: int = -1) -> object:
+    def go(
+        name: str,
+        policy: str = site_of_training.OPEN,
+        cancel_after: int = -1,
+        script: str = site_of_training.TRAIN,
+    ) -> object:
         with site_of_training.running(folder, policy) as address:
             page = browser.new_page()
             try:
                 page.goto(address)
                 asked = {"name": name, "idle": 0, "cancelAfter": cancel_after}
-                return page.evaluate(site_of_training.TRAIN, asked)
+                return page.evaluate(script, asked)
             finally:
                 page.close()
 
@@ -192,13 +216,43 @@ def test_a_worker_of_chromium_trains_the_same(opened, policy: str, engine: str) 
     assert found["engine"] == engine
     assert found["update"] < 1e-5 < found["largest"]
     assert found["weight"] == 23
-    assert found["steps"] == [[i + 1, 5] for i in range(5)]
+    assert found["steps"] == [[i + 1, 10] for i in range(10)]
 
 
 def test_a_training_is_cancelled_and_leaves_nothing(opened) -> None:
     found = opened("gru-sgd", cancel_after=2)
     assert found["error"] == "AbortError"
     assert len(found["steps"]) < 10
+
+
+def test_a_tab_s_node_is_given_a_trainer(opened, folder: Path) -> None:
+    found = opened("gboard", script=site_of_training.TAB)
+    case = json.loads((folder / "gboard.json").read_text("utf-8"))
+    names = [name.removeprefix("params/") for name, _, _ in case["arrays"] if name.startswith("params/")]
+    assert found["names"] == names
+    assert found["far"] < 1e-5
+    assert found["weight"] == 17
+    assert found["scores"]["sentences"] == 5
+    assert found["scores"]["words"] == sum(len(s) - 2 for s in case["sentences"][-5:])
+    assert found["refused"] == ["TaskError", "conditions"]
+
+
+def test_the_examples_of_the_docs(opened) -> None:
+    page = Path("docs/browser-training.md").read_text("utf-8")
+    train, tune = re.findall(r"```js\n(.*?)```", page, re.DOTALL)
+
+    def run(code: str, result: str) -> dict[str, object]:
+        code = re.sub(r'import (\{.*?\}) from "\./(.*?)";', r'const \1 = await import("/\2");', code)
+        return opened("", script=site_of_training.AROUND.replace("CODE", code).replace("RESULT", result))
+
+    found = run(train, "names: Object.keys(answer.update), weight: answer.weight, report: answer.report")
+    assert found["shares"] == [0.5, 1]
+    assert found["weight"] == 12
+    assert found["names"][0] == "embedding"
+    assert found["report"]["words"] == 120
+    own = run(tune, "used: own.used, same: inUse === (own.params ?? params), last: own.last")
+    assert own["same"]
+    assert own["last"]["words"] > 0
 
 
 def test_page_code_is_small() -> None:
