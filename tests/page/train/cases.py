@@ -78,7 +78,9 @@ def case(
 
 def trained(case: Case) -> Reply:
     """What Python's client sends."""
-    ready = train._compiled(case.config, case.text, language_model(case.config.model, case.vocabulary), 20, 10)
+    ready = train._compiled(
+        case.config, case.text, language_model(case.config.model, case.vocabulary), 20, 10
+    )
     clip = () if isinstance(ready.sent.clip, tuple) else jnp.float32(case.config.privacy.clip)
     sent = Broadcast(case.params, case.carried or ready.sent.carried, clip)
     return jax.device_get(ready.train(sent, case.number, case.round, case.lr))
@@ -86,7 +88,10 @@ def trained(case: Case) -> Reply:
 
 def write(folder: Path, name: str, case: Case, reply: Reply) -> None:
     """Writes NAME.json and NAME.bin (float32, one array after the other)."""
-    arrays = {f"params/{n}": leaf for n, leaf in zip(tree_names(case.params), jax.tree.leaves(case.params), strict=True)}
+    arrays = {
+        f"params/{n}": leaf
+        for n, leaf in zip(tree_names(case.params), jax.tree.leaves(case.params), strict=True)
+    }
     arrays |= {f"carried/{i}": leaf for i, leaf in enumerate(case.carried)}
     arrays |= named("reply", reply)
     text = case.text

@@ -61,7 +61,7 @@ export async function takePart(node) {
         }
         if (!isKey) show("away", "The server cannot be reached. Nothing is lost; this page tries again.");
         await sleep(wait, signal);
-        wait = Math.min(SLOWEST, 2 * wait);
+        if (!isKey) wait = Math.min(SLOWEST, 2 * wait);
       }
     }
     show("stopped", "Stopped");

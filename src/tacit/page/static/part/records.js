@@ -167,7 +167,7 @@ export async function writeReply(to, said, now) {
   const root = await piece("Message", children, join(bytes(1, replyMetadata(to, "", now)), error));
   pieces.push(root);
   return {
-    message: join(bytes(1, replyMetadata(to, root.id, now)), error),
+    message: join(bytes(1, replyMetadata(to, root.id, now)), error.length ? error : bytes(2, "", true)), // no content, yet there
     tree: join(bytes(1, root.id), tree),
     pieces: new Map(pieces.map(({ id, content }) => [id, content])),
   };

@@ -8,6 +8,7 @@ import { answering } from "./answering.js";
 import { fleet } from "./fleet.js";
 import { member } from "./joining.js";
 import { takePart } from "./node.js";
+import { STAGES } from "./secure/client.js";
 import * as store from "./store.js";
 import { browserTrainer } from "./training.js";
 
@@ -53,10 +54,11 @@ async function work(signal) {
   let told = {};
   /** A line of the journal, with what the last sum was. */
   const note = async (/** @type {any} */ line) => {
-    const { norm, clip, noise, delta, clients, mechanism } = told;
-    const more = line.ended === "answered" ? { norm, clip, noise, delta, clients, mechanism } : {};
+    const { work, norm, clip, noise, delta, clients } = told;
+    const more = line.ended === "answered" ? { norm, clip, noise, delta, clients } : {};
+    const task = STAGES.includes(line.task) ? work : line.task; // a later stage is part of the work of the first
     try {
-      await store.note({ time: new Date().toISOString(), ...line, task: told.work ?? line.task, ...more });
+      await store.note({ time: new Date().toISOString(), ...line, task: task ?? line.task, ...more });
       await store.put("traffic", traffic);
     } catch (error) {
       say({ problem: /** @type {Error} */ (error).message }); // the round goes on; only its line is missing
