@@ -73,7 +73,7 @@ def site(model: Path | None = None) -> dict[str, Shown]:
 def _model(file: Path) -> PageModel:
     from tacit.ngram.compact import reader
 
-    reader.read(file)  # refuses what the page could not open
+    reader.open(file)  # refuses what the page could not open
     return PageModel("federated", "After training", "of this federation", file.read_bytes())
 
 

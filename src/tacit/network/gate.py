@@ -41,6 +41,7 @@ PATHS = frozenset(f"/v1/fleet/{call}" for call in FLEET)
 MOST_BYTES = 8 * 2**20  # of a body: arrays travel in pieces of 5 MiB
 CALLS, BURST = 100.0, 400.0  # a second from one address; Flower's nodes behind one address share this
 _JOINING = 10.0  # what a request to join costs: tokens cannot be guessed quickly
+_DOWNLOAD = {"x-content-type-options": "nosniff", "content-type": "application/octet-stream"}
 _ADDRESSES = 10_000  # whose calls are counted
 _LATE = 60.0  # seconds that SuperLink may take
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade", "te", "trailer"}
@@ -106,8 +107,7 @@ async def _answer(request: Request, client: httpx.AsyncClient, rate: Rate, doors
     path = request.scope["path"]
     if request.method == "GET" and not request.scope["query_string"]:
         if path in doors.files:
-            headers = {"x-content-type-options": "nosniff", "content-type": "application/octet-stream"}
-            return _file(request, Shown(doors.files[path], headers), rate)
+            return _file(request, Shown(doors.files[path], _DOWNLOAD), rate)
         if path in doors.pages:
             return _file(request, doors.pages[path], rate)
     joins = doors.join is not None and path == browsers.JOIN

@@ -31,7 +31,8 @@ const LARGEST = 2 ** 22; // of a number of the model
 /** @typedef {{name: string, shape: number[], values: Float32Array}} Leaf */
 /**
  * What training needs: the tables of the configuration, the words, the model, and the task's numbers.
- * @typedef {{config: import("./config.js").Config, words: string[], model: Leaf[], round: number, number: number, seed: number, lr: number}} Work
+ * @typedef {{config: import("./config.js").Config, words: string[], model: Leaf[], work: string,
+ * round: number, number: number, seed: number, lr: number}} Work
  */
 /**
  * How a tab trains. `leaves` gives names and shapes of the model's parameters in the order of Python's tree, and throws
@@ -127,7 +128,7 @@ export function answering(trainer, tell = () => {}) {
     const words = readWords(/** @type {Uint8Array} */ (listed.values));
     const wanted = shapes(config, words.length);
     const model = modelOf(arrays, wanted, facts.work === "train");
-    const work = { config, words, model, round: facts.round, number: facts.number, seed: /** @type {number} */ (config[""].seed), lr: facts.lr };
+    const work = { config, words, model, work: facts.work, round: facts.round, number: facts.number, seed: /** @type {number} */ (config[""].seed), lr: facts.lr };
     const told = {
       work: facts.work, round: facts.round, rounds: facts.rounds, clip: 0, norm: 0, noise: Number(privacy.noise),
       mechanism: String(privacy.mechanism), delta: Number(privacy.delta), group: facts.group, least: Number(privacy.least),

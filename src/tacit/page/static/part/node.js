@@ -22,6 +22,8 @@ const PATIENCE = 30; // seconds that a new key may take to be registered
  * @property {(line: {task: string, round: number | null, ended: string}) => Promise<any>} note
  * @property {AbortSignal} signal ends the node
  * @property {() => boolean} paused whether new sums are refused
+ * @property {(task: import("./records.js").Metadata | null) => Promise<any>} remember the task under way; null: none
+ * @property {() => Promise<import("./records.js").Metadata | undefined>} remembered the one that a reload cut off
  */
 
 /** @param {number} seconds @param {AbortSignal} signal */
@@ -45,6 +47,7 @@ export async function takePart(node) {
           show("connecting", "Connecting to the server");
           id = await calls.activate();
           const own = id;
+          await giveUp(node, id);
           beating = setInterval(() => calls.beat(own).catch(() => {}), 1000 * BEAT * 0.8);
           show("waiting", "Connected; waiting for a round");
         }
@@ -74,12 +77,28 @@ export async function takePart(node) {
   }
 }
 
+/** Tells the server that a task which a reload cut off will not be answered, so that the round goes on at once.
+ * @param {Node} node @param {bigint} id */
+async function giveUp({ calls, remember, remembered }, id) {
+  const task = await remembered();
+  if (!task) return;
+  await remember(null);
+  const now = Date.now() / 1000;
+  if (task.to !== id || task.created + task.ttl <= now) return;
+  try {
+    await calls.push(id, task.run, await writeReply(task, { error: "refused" }, now), 0);
+  } catch (error) {
+    if (!(error instanceof CallError && error.status)) throw error; // its run may be over
+  }
+}
+
 /** Answers the next task; returns whether there was one. @param {Node} node @param {bigint} id */
 async function step(node, id) {
   const { calls, show, signal } = node;
   const pulled = await calls.pull(id);
   if (!pulled) return false;
   const to = readMetadata(pulled.message);
+  await node.remember(to).catch(() => {}); // without storage the round waits for its deadline if this page is closed
   const began = Date.now();
   show("working", "Reading a task");
   let said;
@@ -102,7 +121,13 @@ async function step(node, id) {
   if (signal.aborted) return true;
   const kind = "facts" in said ? said.facts.kind.value : "";
   const reply = await writeReply(to, said, Date.now() / 1000);
-  await calls.push(id, to.run, reply, (Date.now() - began) / 1000);
+  try {
+    await calls.push(id, to.run, reply, (Date.now() - began) / 1000);
+  } catch (error) {
+    if (!(error instanceof CallError && error.status)) throw error;
+    line.ended = "too late: the server takes this answer no more";
+  }
+  await node.remember(null).catch(() => {});
   if (line.ended !== "answered" || kind === "unmask") await node.note(line); // a sum is one line
   show("waiting", kind && kind !== "unmask" ? "Masks agreed on with others; waiting for them" : "Connected; waiting for a round");
   return true;

@@ -88,7 +88,7 @@ async function showDone() {
     : Number.isFinite(epsilon)
       ? `${number.format(epsilon)} at δ = ${delta}, if the server adds the noise it says`
       : "no limit: the run adds no noise";
-  const said = (/** @type {any} */ one) => (one ? `perplexity ${number.format(one.perplexity)} (round ${one.round + 1})` : "–");
+  const said = (/** @type {any} */ one) => (one ? `perplexity ${number.format(one.perplexity)} after ${one.rounds} rounds` : "–");
   byId("before").textContent = said(models?.first);
   byId("after").textContent = said(models?.last);
   byId("journal").replaceChildren(

@@ -132,5 +132,5 @@ export const journal = () => transaction("journal", "readonly", (store) => store
 
 /** Erase everything but the sentences: the key is gone for good. */
 export async function forgetNode() {
-  for (const key of ["identity", "name", "traffic", "models"]) await remove(key);
+  for (const key of ["identity", "name", "task", "traffic", "models"]) await remove(key);
 }

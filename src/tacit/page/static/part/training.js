@@ -63,7 +63,7 @@ export function browserTrainer(sentences, { progress, measured, signal, spawn } 
       config.model = { ...config.model, dropout: 0 };
       config.client = { ...config.client, epochs: 1, batch: 0, max_examples: 0 };
       const { report } = await run(work, config, heldOut, 0, undefined);
-      await measured({ round: work.round, work: "", perplexity: Math.exp(report.loss / report.steps), words: report.words });
+      await measured({ round: work.round, work: work.work, perplexity: Math.exp(report.loss / report.steps), words: report.words });
     },
   };
 }

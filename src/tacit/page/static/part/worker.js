@@ -68,7 +68,9 @@ async function work(signal) {
   const measured = async (/** @type {any} */ found) => {
     try {
       const before = await store.get("models");
-      await store.put("models", { first: before?.first ?? found, last: found });
+      const rounds = found.work === "train" ? found.round : (before?.last.rounds ?? 0) + (before?.last.work === "train" ? 1 : 0);
+      const now = { ...found, rounds }; // how many rounds the model has been through
+      await store.put("models", { first: before?.first ?? now, last: now });
     } catch (error) {
       say({ problem: /** @type {Error} */ (error).message });
     }
@@ -82,7 +84,9 @@ async function work(signal) {
   });
   const calls = fleet(known.identity, ({ up, down }) => ((traffic.up += up), (traffic.down += down)));
   const answers = answering(trainer, (now) => (told = now));
-  await takePart({ calls, answers, show, note, signal, paused: () => paused });
+  const remember = (/** @type {any} */ task) => (task ? store.put("task", task) : store.remove("task"));
+  const remembered = () => store.get("task");
+  await takePart({ calls, answers, show, note, signal, remember, remembered, paused: () => paused });
   await store.put("traffic", traffic).catch(() => {});
 }
 
