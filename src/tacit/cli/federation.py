@@ -308,6 +308,38 @@ def run(
     say(str(out))
 
 
+@federation.command("demo")
+def demo(
+    out: Annotated[Path, path_option("--out", "Directory for all of it.")] = Path("runs/federation-demo"),
+    rounds: Annotated[int, typer.Option(help="Rounds.", min=1)] = 10,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+) -> None:
+    """Start a server and four built-in typists, and train with them in your browser, on this machine.
+
+    Example:
+
+      tacit federation demo
+    """
+    import webbrowser
+
+    from tacit.network import flower
+
+    flower.require()
+    start_jax()
+    from tacit.network.demo import demo as show
+    from tacit.runs.callbacks import describe
+
+    def invited(address: str) -> None:
+        say(
+            f"{address}\nopen it, keep a few sentences, join and take part; no round is made before (Ctrl-C ends it)"
+        )
+        if not no_open:
+            webbrowser.open(address)
+
+    run = show(out, rounds, invited, lambda r: say(f"round {r['round']}/{rounds}  {describe(r)}".rstrip()))
+    say(f"{run}: you have trained it together with four typists")
+
+
 @federation.command("status")
 def status(place: Place, as_json: JsonOption = False) -> None:
     """Show a federation: whether it is served, who is invited, and its runs.

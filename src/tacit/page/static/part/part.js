@@ -85,7 +85,9 @@ async function showDone() {
   const epsilon = epsilonOf(noises, delta);
   byId("epsilon").textContent = !last
     ? "0"
-    : Number.isFinite(epsilon)
+    : rounds.some((line) => line.mechanism === "matrix")
+      ? "in the run's ledger: its noise cancels in part over rounds"
+      : Number.isFinite(epsilon)
       ? `${number.format(epsilon)} at δ = ${delta}, if the server adds the noise it says`
       : "no limit: the run adds no noise";
   const said = (/** @type {any} */ one) => (one ? `perplexity ${number.format(one.perplexity)} after ${one.rounds} rounds` : "–");

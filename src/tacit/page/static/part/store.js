@@ -122,7 +122,7 @@ export const countSentences = () => transaction("sentences", "readonly", (store)
 export const eraseSentences = () => transaction("sentences", "readwrite", (store) => store.clear());
 
 /** A line about something that ended. @typedef {{time: string, task: string, round: number | null, ended: string,
- * norm?: number, clip?: number, noise?: number, delta?: number, clients?: number, up?: number, down?: number}} Line */
+ * mechanism?: string, norm?: number, clip?: number, noise?: number, delta?: number, clients?: number, up?: number, down?: number}} Line */
 
 /** @param {Line} line @returns {Promise<any>} */
 export const note = (line) => add("journal", line, MOST_LINES);

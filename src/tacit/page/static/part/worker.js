@@ -54,8 +54,8 @@ async function work(signal) {
   let told = {};
   /** A line of the journal, with what the last sum was. */
   const note = async (/** @type {any} */ line) => {
-    const { work, norm, clip, noise, delta, clients } = told;
-    const more = line.ended === "answered" ? { norm, clip, noise, delta, clients } : {};
+    const { work, norm, clip, noise, delta, clients, mechanism } = told;
+    const more = line.ended === "answered" ? { norm, clip, noise, delta, clients, mechanism } : {};
     const task = STAGES.includes(line.task) ? work : line.task; // a later stage is part of the work of the first
     try {
       await store.note({ time: new Date().toISOString(), ...line, task: task ?? line.task, ...more });
