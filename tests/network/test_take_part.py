@@ -87,6 +87,29 @@ def test_sentences_are_kept_only_with_consent(chromium: Any, address: str) -> No
     tab.close()
 
 
+def test_the_keyboard_keeps_lines_with_consent_and_makes_no_request(chromium: Any, address: str) -> None:
+    """Two pages of one origin: the keyboard writes, Take part shows; the keyboard stays sealed."""
+    tab = Tab(chromium, f"{address}/part/", [])
+    tab.page.uncheck("#consent")
+    keyboard, asked = tab.context.new_page(), list[str]()
+    keyboard.goto(f"{address}/")
+    keyboard.wait_for_selector("html[data-ready]")
+    keyboard.on("request", lambda request: asked.append(request.url))
+
+    def type_lines(*lines: str) -> None:
+        for line in lines:
+            keyboard.keyboard.type(line)
+            keyboard.keyboard.press("Enter")
+
+    type_lines("before anybody asked")
+    tab.page.check("#consent")
+    type_lines("see you at the lake", "bring the red towel")
+    tab.wait("(dispatchEvent(new Event('focus')), document.getElementById('count').value == 2)")
+    assert [said.lower() for said in shown(tab)] == ["bring the red towel", "see you at the lake"]
+    assert asked == [] and tab.complaints == []
+    tab.close()
+
+
 def test_four_hundred_sentences_at_most_and_the_oldest_goes(tab: Tab) -> None:
     tab.page.evaluate(KEEP, [f"more {i}" for i in range(400)])
     tab.page.reload()

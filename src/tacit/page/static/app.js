@@ -18,6 +18,7 @@ import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { makePersonalCache } from "./personal_cache.js";
 import { predict } from "./predict.js";
+import { keepLine } from "./sentences.js";
 import { capital, OFF, pressed, raisesMarks, settled } from "./shift.js";
 import { themeSwitch } from "./theme.js";
 import { placeOf } from "./tokens.js";
@@ -106,7 +107,9 @@ function finish(character) {
 }
 
 function newLine() {
-  if (finish("\n")) lessons.end(before());
+  if (!finish("\n")) return;
+  lessons.end(before());
+  keepLine(before());
 }
 
 function rubOut() {

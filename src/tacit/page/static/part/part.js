@@ -42,7 +42,7 @@ async function showAll() {
 }
 
 async function showOwn() {
-  const agreed = await store.consented();
+  const agreed = store.consented();
   const own = await store.sentences();
   const known = await member();
   byId("consent").checked = agreed;
@@ -142,7 +142,7 @@ async function leave() {
   document.documentElement.dataset.state = "left";
 }
 
-byId("consent").addEventListener("change", () => attempt(() => store.agree(byId("consent").checked)));
+byId("consent").addEventListener("change", () => attempt(async () => store.agree(byId("consent").checked)));
 byId("look").addEventListener("toggle", showAll);
 const keep = () =>
   attempt(async () => {
