@@ -154,7 +154,7 @@ def test_a_key_that_is_not_registered_is_said_in_words(tab: Tab) -> None:
         const now = Date.now;
         const answers = { forget() {} };
         const start = now();
-        Date.now = () => now() + 31_000 * globalThis.said.length; // the patience with a new key is over
+        Date.now = () => now() + 181_000 * globalThis.said.length; // the patience with a new key is over
         await takePart({ calls: fleet(own.identity), answers, signal: new AbortController().signal,
             show: (state, words) => globalThis.said.push([state, words]), note: async () => {},
             remember: async () => {}, remembered: async () => undefined, paused: () => false });

@@ -44,7 +44,7 @@ def tabs(mixed: Served) -> Iterator[dict[str, Tab]]:
             tab.join()
             tab.start()
         for tab in found.values():
-            tab.until("waiting")
+            tab.until("waiting", 2 * LONG)
         yield found
         for tab in found.values():
             tab.close()
@@ -95,7 +95,7 @@ def test_a_tab_that_is_closed_in_the_middle_of_a_round(
     gone.page = gone.open()  # what it knew is still there
     assert gone.says("count") == str(len(mixed.text("wim"))) and "has joined as wim" in gone.says("member")
     gone.start()
-    gone.until("waiting")
+    gone.until("waiting", LONG)
     told(
         "A tab is closed in the middle of a round.",
         "The round ends without it; its key and sentences are still there.",

@@ -11,7 +11,7 @@ import { Abandoned, Refused } from "./secure/errors.js";
 
 const POLL = 1; // seconds between looks for a task
 const SLOWEST = 30; // seconds between tries while the server is away
-const PATIENCE = 30; // seconds that a new key may take to be registered
+const PATIENCE = 180; // seconds that a new key may take to be registered
 
 /** @typedef {"connecting" | "waiting" | "working" | "away" | "refused" | "stopped"} State */
 /**
@@ -62,7 +62,8 @@ export async function takePart(node) {
           show("refused", "The server does not know this browser's key: it was removed, or never registered. Ask for another invitation.");
           return;
         }
-        if (!isKey) show("away", "The server cannot be reached. Nothing is lost; this page tries again.");
+        if (isKey) show("connecting", "Waiting until the server has registered this browser");
+        else show("away", "The server cannot be reached. Nothing is lost; this page tries again.");
         await sleep(wait, signal);
         if (!isKey) wait = Math.min(SLOWEST, 2 * wait);
       }
