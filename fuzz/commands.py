@@ -122,6 +122,9 @@ PLAIN: dict[str, Plain] = {
     "federation run": Plain(
         lambda m, out: ["federation", "run", str(m.run), "fedavg", "--out", str(out)], slow=True
     ),
+    "federation demo": Plain(
+        lambda m, out: ["federation", "demo", "--no-open", "--out", str(m.run)], slow=True
+    ),
     "federation status": Plain(lambda m, out: ["federation", "status", str(m.run)], slow=True),
     "federation leave": Plain(lambda m, out: ["federation", "leave", str(m.compact)], slow=True),
     "federation remove": Plain(lambda m, out: ["federation", "remove", str(m.run), "ana"], slow=True),

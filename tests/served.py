@@ -61,22 +61,30 @@ def until(
 class Served:
     """A federation, its server and its clients; nothing of it is left running after `end`."""
 
-    def __init__(self, place: Path, names: Sequence[str], messages: int = 12) -> None:
+    def __init__(
+        self, place: Path, names: Sequence[str], messages: int = 12, tabs: Sequence[str] = ()
+    ) -> None:
         self.folder, self.home, self.names = place, place / "home", tuple(names)
-        self.port = flower.free_port()
+        self.people = (*names, *tabs)  # `tabs` are people with a browser
+        self.port, self.pages = flower.free_port(), flower.free_port()
+        self.links: dict[str, str] = {}
         self.mark = uuid.uuid4().hex
         self.processes: list[subprocess.Popen[bytes]] = []
         self.clients: dict[str, subprocess.Popen[bytes]] = {}
         self.left: dict[str, int] = {}  # exit codes of clients that have ended by themselves
         self.call("init", self.home, "--port", self.port)
-        typists = Typists(TypistsConfig(users=len(names), messages=messages))
+        typists = Typists(TypistsConfig(users=len(self.people), messages=messages))
         words: dict[str, None] = {}
-        for k, name in enumerate(names):
+        for k, name in enumerate(self.people):
             texts = [message.text for message in typists.messages(k)]
             lines = [json.dumps({"user": name, "text": text}) + "\n" for text in texts]
             (place / f"{name}.jsonl").write_text("".join(lines), "utf-8")
             words |= dict.fromkeys(re.findall("[a-z]+", " ".join(texts).lower()))
-            self.call("invite", self.home, name, "--out", place / f"{name}.invitation")
+            if name in names:
+                self.call("invite", self.home, name, "--out", place / f"{name}.invitation")
+            else:
+                address = f"http://127.0.0.1:{self.pages}"
+                self.links[name] = self.call("invite", self.home, name, "--browser", address).stdout.strip()
         (place / "words.txt").write_text("\n".join(list(words)[:40]) + "\n", "utf-8")
 
     @property
@@ -121,6 +129,10 @@ class Served:
             server,
         )
         return server
+
+    def text(self, name: str) -> list[str]:
+        """What a person has written, the oldest first."""
+        return [json.loads(line)["text"] for line in (self.folder / f"{name}.jsonl").read_text().splitlines()]
 
     def join(self, *names: str, more: Sequence[Any] = ()) -> None:
         """Starts clients, each with a folder of its own for temporary files."""
@@ -243,7 +255,7 @@ def assert_like_the_simulator(served: Served, run: Path, largest: float = 1e-5) 
     """The parameters of a run are those that the simulator gives on the same clients."""
     config = read_config(run)
     words = vocabulary.load(run / "vocabulary.txt")
-    devices = [open_device(served.folder / f"{name}.jsonl") for name in served.names]
+    devices = [open_device(served.folder / f"{name}.jsonl") for name in served.people]
     texts = [person_text(everybody(d.messages, True), config, words).training for d in devices]
     model = language_model(config.model, len(words))
     trainer = text_federation(

@@ -89,6 +89,8 @@ NOT_RUN = {  # how a line begins, or what is in it: why it is parsed and not run
     "tacit federation fetch ": "needs a server; test_federation.py runs it",
     "tacit federation leave ": "destroys a key; test_federation.py runs it",
     "tacit federation remove ": "needs a server; test_federation.py runs it",
+    "tacit federation demo": "waits for a person with a browser; test_demo_processes.py runs it",
+    " --browser http": "needs the federation of another page; test_take_part.py makes links",
     "flwr run ": "a program of Flower",
     "flower-supernode ": "a program of Flower",
     "mv network.new ": "follows `tacit federation fetch`",

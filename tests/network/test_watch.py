@@ -205,3 +205,17 @@ def test_the_page_draws_what_it_is_told(trained: Path) -> None:
             page.close()
         browser.close()
     assert grounds[0] != grounds[1]
+
+
+def test_a_private_round_in_which_a_client_refused_does_not_say_who_was_there(home: Path) -> None:
+    """Its facts have no count of clients, and get none."""
+    order = home / "runs" / "private"
+    order.mkdir()
+    board = Board(home, order)
+
+    def round_(state: Any, t: int) -> tuple[Any, dict[str, Any]]:
+        board.refused["conditions"] += 1
+        return state, {"lr": 1.0}
+
+    _, facts = board.counted(Trainer(lambda key: None, round_)).round(None, 0)
+    assert facts == {"lr": 1.0, "bytes_up": 0, "bytes_down": 0}

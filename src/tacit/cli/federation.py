@@ -56,18 +56,38 @@ def init(
 def invite(
     place: Place,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the client.")],
-    out: Annotated[Path, path_option("--out", "The invitation, which holds a private key.", "FILE")],
+    out: Annotated[
+        Path | None, path_option("--out", "The invitation, which holds a private key.", "FILE")
+    ] = None,
+    browser: Annotated[
+        str,
+        typer.Option(
+            help="Invite a browser: print a link to this address of the pages, good for one browser, once.",
+            metavar="URL",
+        ),
+    ] = "",
 ) -> None:
-    """Invite a client: one file with all that it needs, and a key that only it has.
+    """Invite a client: one file with all that it needs, and a key that only it has. Or a browser, by a link.
 
-    Example:
+    Examples:
 
       tacit federation invite home ana --out ana.invitation
+
+      tacit federation invite home zoe --browser http://127.0.0.1:8095
     """
     from tacit.network import federation as directory
     from tacit.network import flower
 
     flower.require()
+    if bool(browser) == (out is not None):
+        raise TacitError("give either --out FILE for a client, or --browser URL for a browser")
+    if browser:
+        from tacit.network.links import link
+
+        address = link(browser, "")  # refuses a wrong address before anybody is invited
+        say(f"{address}{directory.invite_browser(place, name)}")
+        return
+    assert out is not None
     directory.invite(place, name, out)
     say(f"{out}: give it to {name} as you would give a password")
 
@@ -96,6 +116,19 @@ def server(
         Path | None,
         typer.Option(metavar="FOLDER", help="Files for anybody who reaches the server, as they are now."),
     ] = None,
+    browsers: Annotated[
+        int,
+        typer.Option(
+            metavar="PORT",
+            help="Also serve the pages for browsers, on this port of loopback as plain HTTP (0: do not).",
+            min=0,
+            max=65535,
+        ),
+    ] = 0,
+    keyboard: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --browsers: a compact model for the keyboard page."),
+    ] = None,
 ) -> None:
     """Serve a federation in the foreground, until Ctrl-C.
 
@@ -104,13 +137,22 @@ def server(
       tacit federation server home
 
       tacit federation server home --publish models
+
+      tacit federation server home --browsers 8095
     """
     from tacit.network import flower
 
     flower.require()
-    from tacit.network.server import serve
+    if keyboard and not browsers:
+        raise TacitError("--keyboard is for the pages of browsers; give their port with --browsers")
+    from tacit.network.server import Pages, serve
 
-    serve(place, listen, lambda address: say(f"serving {place} on {address}; Ctrl-C ends it"), publish)
+    def ready(address: str) -> None:
+        say(f"serving {place} on {address}; Ctrl-C ends it")
+        if browsers:
+            say(f"for browsers on this machine: http://127.0.0.1:{browsers}/part/")
+
+    serve(place, listen, ready, publish, Pages(browsers, keyboard))
 
 
 @federation.command("client")
@@ -264,6 +306,38 @@ def run(
 
     make_run(place, config, out, Terms(deadline, over, least), resume, told)
     say(str(out))
+
+
+@federation.command("demo")
+def demo(
+    out: Annotated[Path, path_option("--out", "Directory for all of it.")] = Path("runs/federation-demo"),
+    rounds: Annotated[int, typer.Option(help="Rounds.", min=1)] = 10,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
+) -> None:
+    """Start a server and four built-in typists, and train with them in your browser, on this machine.
+
+    Example:
+
+      tacit federation demo
+    """
+    import webbrowser
+
+    from tacit.network import flower
+
+    flower.require()
+    start_jax()
+    from tacit.network.demo import demo as show
+    from tacit.runs.callbacks import describe
+
+    def invited(address: str) -> None:
+        say(
+            f"{address}\nopen it, keep a few sentences, join and take part; no round is made before (Ctrl-C ends it)"
+        )
+        if not no_open:
+            webbrowser.open(address)
+
+    run = show(out, rounds, invited, lambda r: say(f"round {r['round']}/{rounds}  {describe(r)}".rstrip()))
+    say(f"{run}: you have trained it together with four typists")
 
 
 @federation.command("status")

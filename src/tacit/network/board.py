@@ -53,7 +53,8 @@ class Board:
             down, up, refused = self.down, self.up, self.refused.total()
             state, facts = trainer.round(state, t)
             said = {"bytes_down": self.down - down, "bytes_up": self.up - up}
-            if count := self.refused.total() - refused:
+            count = self.refused.total() - refused
+            if count and "dropped" in facts:  # a private round does not say who was there
                 said |= {"refused": count, "dropped": max(0, int(facts["dropped"]) - count)}
             return state, facts | said
 

@@ -10,14 +10,20 @@
 
 An invitation is one file for one client: where the server is, whom to trust, and the client's private key. Whoever has
 it can take part as that client: send it as you would send a password. The server does not keep the private key.
+
+A browser is invited by a link instead. Its token is good for one browser, once: that browser makes its own key, which
+cannot be exported, and sends the public half with the token. The directory keeps the token's hash until then.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import json
 import os
 import re
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +39,7 @@ FORMAT = 1
 LEFT = "left"  # in place of an invitation's key, once its client has left for good: when
 _FOLDERS = ("clients", "flower", "runs", "logs")
 _KIND = Kind("tacit federation init", "", (NAME, "ca.crt", "server.crt", "server.key"))
+_TOKEN = 24  # random bytes of a browser's token
 _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -40,8 +47,9 @@ class Client(NamedTuple):
     """An invited client; its number is its place among them, and the simulator's number for it."""
 
     name: str
-    public: str  # its key, in OpenSSH's format
+    public: str  # its key, in OpenSSH's format; "" for a browser that has not come yet
     removed: bool = False  # its key is locked out; its number is not given again
+    token: str = ""  # SHA-256 of the token of a browser that has not come yet
 
 
 class Federation(NamedTuple):
@@ -100,7 +108,8 @@ def read(place: Path) -> Federation:
         if said.get("format") != FORMAT:
             raise ValueError(f"its format is {said.get('format')!r}, this version reads {FORMAT}")
         clients = tuple(
-            Client(str(c["name"]), str(c["public"]), c.get("removed", False) is True) for c in said["clients"]
+            Client(str(c["name"]), str(c["public"]), c.get("removed", False) is True, str(c.get("token", "")))
+            for c in said["clients"]
         )
         return Federation(place, str(said["host"]), int(said["port"]), clients)
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -111,14 +120,10 @@ def invite(place: Path, name: str, out: Path) -> Invitation:
     """Invites a client: registers a new key for it, and writes the invitation."""
     from tacit.network.keys import client_keys
 
-    if not _CLIENT.fullmatch(name):
-        raise TacitError(f"a client's name is letters, digits, - and _, at most 64; {name!r} is not")
     if out.exists():
         raise TacitError(f"{out} exists; choose another --out")
     with _changing(place):
-        federation = read(place)
-        if name in [client.name for client in federation.clients]:
-            raise TacitError(f"{name} has been invited before; choose another name")
+        federation = _with_room(place, name)
         keys = client_keys()
         given = Invitation(
             name, federation.address, (place / "ca.crt").read_text("utf-8"), keys.private.decode()
@@ -128,6 +133,51 @@ def invite(place: Path, name: str, out: Path) -> Invitation:
         write_atomic(place / "clients" / f"{name}.pub", f"{public} {name}\n")
         _write(federation._replace(clients=(*federation.clients, Client(name, public))))
     return given
+
+
+def invite_browser(place: Path, name: str) -> str:
+    """Invites a browser: returns a new token, with which one browser can register its key, once."""
+    with _changing(place):
+        federation = _with_room(place, name)
+        token = secrets.token_urlsafe(_TOKEN)
+        _write(federation._replace(clients=(*federation.clients, Client(name, "", token=_hash(token)))))
+    return token
+
+
+def admit(place: Path, token: str, key: bytes) -> str:
+    """Registers the public key (SubjectPublicKeyInfo) of the browser that has this token; returns its name."""
+    from tacit.network.keys import openssh
+
+    public = openssh(key)
+    with _changing(place):
+        federation = read(place)
+        given = _hash(token)
+        place_of = [
+            i for i, c in enumerate(federation.clients) if c.token and hmac.compare_digest(c.token, given)
+        ]
+        if not place_of or federation.clients[place_of[0]].removed:
+            raise TacitError("this invitation is not known, or was used before; ask for another")
+        if public in [client.public for client in federation.clients]:
+            raise TacitError("this browser takes part already, by another invitation")
+        clients = list(federation.clients)
+        came = clients[place_of[0]] = clients[place_of[0]]._replace(public=public, token="")
+        write_atomic(place / "clients" / f"{came.name}.pub", f"{public} {came.name}\n")
+        _write(federation._replace(clients=tuple(clients)))
+    return came.name
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _with_room(place: Path, name: str) -> Federation:
+    """Returns the federation, if a client of this name can be invited."""
+    if not _CLIENT.fullmatch(name):
+        raise TacitError(f"a client's name is letters, digits, - and _, at most 64; {name!r} is not")
+    federation = read(place)
+    if name in [client.name for client in federation.clients]:
+        raise TacitError(f"{name} has been invited before; choose another name")
+    return federation
 
 
 def remove(place: Path, name: str) -> None:

@@ -3,7 +3,8 @@
 SuperLink serves clients, the operator and running programs on one port, and whoever reaches the operator's calls can
 run code there. So it listens on loopback only, and clients reach this instead: a list of paths fixed at the start, by
 POST and with a limit on bodies and on calls a second. By GET it hands out the files of `published`. TLS ends here;
-between gate and SuperLink there is TLS again.
+between gate and SuperLink there is TLS again. For browsers (`browsers`) a second gate also gives the pages by GET, and
+takes the key of an invited browser.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import httpx
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from tacit.network import browsers
+from tacit.network.browsers import Shown
 from tacit.network.published import NOTHING
 
 FLEET = (
@@ -35,6 +40,8 @@ FLEET = (
 PATHS = frozenset(f"/v1/fleet/{call}" for call in FLEET)
 MOST_BYTES = 8 * 2**20  # of a body: arrays travel in pieces of 5 MiB
 CALLS, BURST = 100.0, 400.0  # a second from one address; Flower's nodes behind one address share this
+_JOINING = 10.0  # what a request to join costs: tokens cannot be guessed quickly
+_DOWNLOAD = {"x-content-type-options": "nosniff", "content-type": "application/octet-stream"}
 _ADDRESSES = 10_000  # whose calls are counted
 _LATE = 60.0  # seconds that SuperLink may take
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host", "upgrade", "te", "trailer"}
@@ -58,13 +65,22 @@ class Rate:
         return left >= 1
 
 
-def gate(
-    inner: str, authority: str, transport: Any = None, files: Mapping[str, bytes] = NOTHING
-) -> Starlette:
-    """Returns the gate as a web application; `inner` is SuperLink's URL, `authority` a file with whom to trust.
+Join = Callable[[bytes], tuple[int, dict[str, Any]]]
 
-    `files` are answered by GET, by their path.
-    """
+
+class Doors(NamedTuple):
+    """What the gate gives beside the calls of clients."""
+
+    files: Mapping[str, bytes] = NOTHING  # by GET, by their path
+    pages: Mapping[str, Shown] = MappingProxyType({})  # and these, with their headers
+    join: Join | None = None  # takes the key of an invited browser
+
+
+NO_DOORS = Doors()
+
+
+def gate(inner: str, authority: str, transport: Any = None, doors: Doors = NO_DOORS) -> Starlette:
+    """Returns the gate as a web application; `inner` is SuperLink's URL, `authority` a file with whom to trust."""
     client = httpx.AsyncClient(
         base_url=inner,
         verify=authority if transport is None else True,
@@ -80,29 +96,35 @@ def gate(
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        response = await _answer(Request(scope, receive), client, rate, files)
+        response = await _answer(Request(scope, receive), client, rate, doors)
         await response(scope, receive, send)
 
     handle.close = client.aclose  # type: ignore[attr-defined]
     return handle  # type: ignore[return-value]
 
 
-async def _answer(
-    request: Request, client: httpx.AsyncClient, rate: Rate, files: Mapping[str, bytes]
-) -> Response:
+async def _answer(request: Request, client: httpx.AsyncClient, rate: Rate, doors: Doors) -> Response:
     path = request.scope["path"]
-    if request.method == "GET" and path in files and not request.scope["query_string"]:
-        return _file(request, files[path], rate)
-    if path not in PATHS or request.method != "POST" or request.scope["query_string"]:
+    if request.method == "GET" and not request.scope["query_string"]:
+        if path in doors.files:
+            return _file(request, Shown(doors.files[path], _DOWNLOAD), rate)
+        if path in doors.pages:
+            return _file(request, doors.pages[path], rate)
+    joins = doors.join is not None and path == browsers.JOIN
+    if not (path in PATHS or joins) or request.method != "POST" or request.scope["query_string"]:
         return PlainTextResponse("not found\n", 404)
-    if not rate.allows(request.client.host if request.client else ""):
+    if not rate.allows(request.client.host if request.client else "", _JOINING if joins else 1.0):
         return _too_many()
     try:
-        body = await _body(request)
+        body = await _body(request, browsers.MOST_BYTES if joins else MOST_BYTES)
     except ClientDisconnect:
         return PlainTextResponse("cut off\n", 400)
     if body is None:
         return PlainTextResponse("too large\n", 413)
+    if joins:
+        assert doors.join is not None
+        status, said = await run_in_threadpool(doors.join, body)
+        return JSONResponse(said, status)
     headers = [(name, value) for name, value in request.headers.items() if name not in _HOP]
     try:
         answer = await client.post(path, content=body, headers=headers)
@@ -112,25 +134,25 @@ async def _answer(
     return Response(answer.content, answer.status_code, kept)
 
 
-def _file(request: Request, content: bytes, rate: Rate) -> Response:
-    if not rate.allows(request.client.host if request.client else "", 1 + len(content) / 2**20):
+def _file(request: Request, shown: Shown, rate: Rate) -> Response:
+    if not rate.allows(request.client.host if request.client else "", 1 + len(shown.body) / 2**20):
         return _too_many()
-    return Response(content, 200, {"x-content-type-options": "nosniff"}, "application/octet-stream")
+    return Response(shown.body, 200, dict(shown.headers))
 
 
 def _too_many() -> Response:
     return PlainTextResponse("too many calls; wait\n", 429, {"retry-after": "1"})
 
 
-async def _body(request: Request) -> bytes | None:
+async def _body(request: Request, most: int) -> bytes | None:
     """Returns the body of a request; None if it is too large, without reading more than the limit."""
     given = request.headers.get("content-length", "0")
-    if not given.isdecimal() or int(given) > MOST_BYTES:
+    if not given.isdecimal() or int(given) > most:
         return None
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > MOST_BYTES:
+        if size > most:
             return None
         parts.append(part)
     return b"".join(parts)

@@ -11,10 +11,19 @@ import ipaddress
 from typing import NamedTuple
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_der_public_key,
+)
 from cryptography.x509.oid import NameOID
+
+from tacit.base.errors import TacitError
 
 _DAYS = 10 * 365
 
@@ -33,6 +42,17 @@ def client_keys() -> Pair:
         key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()),
         key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH),
     )
+
+
+def openssh(spki: bytes) -> str:
+    """Returns a public key (SubjectPublicKeyInfo) in OpenSSH's format; refuses every key but one of P-384."""
+    try:
+        key = load_der_public_key(spki)
+    except (ValueError, UnsupportedAlgorithm):
+        raise TacitError("this is no public key") from None
+    if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != ec.SECP384R1().name:
+        raise TacitError("a client's key is of the curve P-384")
+    return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def server_certificates(hosts: list[str]) -> tuple[bytes, Pair]:

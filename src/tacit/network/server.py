@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import uvicorn
 
@@ -18,12 +22,32 @@ from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
 from tacit.base.locks import held
 from tacit.base.reading import read_object
-from tacit.network import federation, flower
-from tacit.network.gate import gate
+from tacit.network import browsers, federation, flower
+from tacit.network.gate import Doors, gate
 from tacit.network.published import NOTHING, published
 from tacit.network.status import PID
 
 _LOOK = 1.0  # seconds between looks for new invitations
+_MANNERS = {
+    "log_level": "warning",
+    "access_log": False,  # no line about a device
+    "server_header": False,
+    "proxy_headers": False,
+    "timeout_keep_alive": 30,
+    "h11_max_incomplete_event_size": 64 * 1024,
+    "limit_concurrency": 1000,
+    "lifespan": "off",
+}
+
+
+class Pages(NamedTuple):
+    """What browsers are given."""
+
+    port: int = 0  # of loopback; 0: nothing
+    model: Path | None = None  # for the keyboard
+
+
+NO_PAGES = Pages()
 
 
 def serve(
@@ -31,13 +55,16 @@ def serve(
     host: str = "",
     ready: Callable[[str], None] = lambda address: None,
     publish: Path | None = None,
+    pages: Pages = NO_PAGES,
 ) -> None:
     """Serves a federation until it is interrupted; `host` is the address to listen on, all by default.
 
-    The files of the folder `publish` are handed out as they are now.
+    The files of the folder `publish` are handed out as they are now. With a port in `pages`, browsers on this machine
+    can take part there.
     """
     home = federation.read(place)
     files = published(publish) if publish else NOTHING
+    shown = browsers.site(pages.model) if pages.port else {}
     with held(place / "flower", place):
         (place / PID).write_text(f"{os.getpid()}\n", "utf-8")
         inner = flower.free_port()
@@ -46,27 +73,36 @@ def serve(
             flower.wait_for_port(superlink, inner, place / "logs" / "superlink.log")
             flower.connect(place, inner)
             settle_keys(place)  # whoever is invited by now can connect as soon as the gate is open
-            server = _gate_server(place, host or _listen(home.host), home.port, inner, files)
-            thread = threading.Thread(target=server.run, daemon=True)
-            thread.start()
-            try:
-                _wait_until_started(server, thread, home.port)
-                ready(home.address)
-                while superlink.poll() is None and thread.is_alive():
-                    settle_keys(place)
-                    time.sleep(_LOOK)
+            inner_url, authority = f"https://127.0.0.1:{inner}", str(place / "ca.crt")
+            clients = gate(inner_url, authority, doors=Doors(files))
+            inside = Doors(files, shown, partial(browsers.join, place))
+            with _listening(_tls(place, clients, host or _listen(home.host), home.port)) as gates:
+                if pages.port:
+                    visitors = gate(inner_url, authority, doors=inside)
+                    with _listening(_plain(visitors, pages.port)) as browser_gates:
+                        ready(home.address)
+                        _keep(place, superlink, [gates, browser_gates])
+                else:
+                    ready(home.address)
+                    _keep(place, superlink, [gates])
                 raise TacitError(f"Flower's SuperLink ended; {place / 'logs' / 'superlink.log'} says why")
-            finally:
-                server.should_exit = True
-                thread.join(10)
         finally:
             flower.stop(superlink)
+
+
+def _keep(place: Path, superlink: subprocess.Popen[bytes], gates: Sequence[threading.Thread]) -> None:
+    """Registers keys until SuperLink or a gate has ended."""
+    while superlink.poll() is None and all(gate.is_alive() for gate in gates):
+        settle_keys(place)
+        time.sleep(_LOOK)
 
 
 def settle_keys(place: Path) -> None:
     """Registers the keys of clients that were invited since the last look, and locks out those that were removed."""
     known = _nodes(place)
     for client in federation.read(place).clients:
+        if not client.public:  # a browser that has not come yet
+            continue
         if client.removed == (client.name in known):
             if client.removed:
                 flower.unregister(place, known.pop(client.name))
@@ -87,30 +123,28 @@ def _listen(host: str) -> str:
     return host if host in ("127.0.0.1", "localhost", "::1") else "0.0.0.0"
 
 
-def _gate_server(place: Path, host: str, port: int, inner: int, files: Mapping[str, bytes]) -> uvicorn.Server:
-    app = gate(f"https://127.0.0.1:{inner}", str(place / "ca.crt"), files=files)
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        ssl_certfile=str(place / "server.crt"),
-        ssl_keyfile=str(place / "server.key"),
-        log_level="warning",
-        access_log=False,  # no line about a device
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=30,
-        h11_max_incomplete_event_size=64 * 1024,
-        limit_concurrency=1000,
-        lifespan="off",
-    )
+def _tls(place: Path, app: Any, host: str, port: int) -> uvicorn.Config:
+    certificate = {"ssl_certfile": str(place / "server.crt"), "ssl_keyfile": str(place / "server.key")}
+    return uvicorn.Config(app, host=host, port=port, **certificate, **_MANNERS)  # type: ignore[arg-type]
+
+
+def _plain(app: Any, port: int) -> uvicorn.Config:
+    return uvicorn.Config(app, host="127.0.0.1", port=port, **_MANNERS)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _listening(config: uvicorn.Config) -> Iterator[threading.Thread]:
+    """Serves in a thread of its own, from when it listens until the end of the block."""
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    return server
-
-
-def _wait_until_started(server: uvicorn.Server, thread: threading.Thread, port: int) -> None:
-    while not server.started:
-        if not thread.is_alive():
-            raise TacitError(f"cannot listen on port {port}; is another program using it?")
-        time.sleep(0.05)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            if not thread.is_alive():
+                raise TacitError(f"cannot listen on port {config.port}; is another program using it?")
+            time.sleep(0.05)
+        yield thread
+    finally:
+        server.should_exit = True
+        thread.join(10)

@@ -20,6 +20,7 @@ import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { makePersonalCache } from "./personal_cache.js";
 import { predict } from "./predict.js";
+import { keepLine } from "./sentences.js";
 import { capital, OFF, pressed, QUICK, raisesMarks, settled } from "./shift.js";
 import { themeSwitch } from "./theme.js";
 import { placeOf } from "./tokens.js";
@@ -123,7 +124,9 @@ function finish(character) {
 
 function newLine() {
   spaced = false;
-  if (finish("\n")) lessons.end(before());
+  if (!finish("\n")) return;
+  lessons.end(before());
+  keepLine(before());
 }
 
 function rubOut() {

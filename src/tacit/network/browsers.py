@@ -1,0 +1,92 @@
+"""What a federation gives to browsers: the keyboard, the page *Take part*, and a way in for an invited browser.
+
+    GET  /              the keyboard
+    GET  /part/         the page *Take part*
+    GET  /part/hashes.json  {path: SHA-256} of every file of both pages
+    POST /v1/join       {"token": …, "key": …} → {"name": …}: the public key of an invited browser, once
+
+A browser trusts no authority of a federation's own, so this is served apart from the clients' port: as plain HTTP, on
+loopback only. A browser takes loopback for secure (keys and secure sums work there); elsewhere a reverse proxy with a
+certificate that browsers trust stands in front (docs/deploy.md). The calls of clients pass through here as through the
+gate, and everything else is 404.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tacit.base.errors import TacitError
+from tacit.network import federation
+from tacit.page import parts, server
+from tacit.page.models import PageModel
+from tacit.page.server import HEADERS, Answer
+
+JOIN = "/v1/join"
+HASHES = "/part/hashes.json"
+MOST_BYTES = 4096  # of a request to join
+_PART_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval'",  # training is compiled C
+        "worker-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",  # this page alone may talk, and to its own origin only
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types tacit-part",
+    )
+)
+
+
+class Shown(NamedTuple):
+    """A file that a browser is given, with its headers."""
+
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def site(model: Path | None = None) -> dict[str, Shown]:
+    """Returns every file that browsers are given, by its path; `model` is a compact file for the keyboard."""
+    models = [_model(model)] if model else []
+    problems = [] if models else ["This federation publishes no model for the keyboard yet"]
+    keyboard = server.site(models, problems=problems)
+    shown = {path: Shown(one.body, {**HEADERS, "Content-Type": one.kind}) for path, one in keyboard.items()}
+    policy = {**HEADERS, "Content-Security-Policy": _PART_POLICY}
+    part = parts.part_files()
+    part["/part/"] = part["/part/index.html"]
+    shown |= {path: Shown(one.body, {**policy, "Content-Type": one.kind}) for path, one in part.items()}
+    hashes = {path: hashlib.sha256(one.body).hexdigest() for path, one in sorted(shown.items())}
+    listed = Answer("application/json", (json.dumps(hashes, indent=1) + "\n").encode())
+    shown[HASHES] = Shown(listed.body, {**policy, "Content-Type": listed.kind})
+    return shown
+
+
+def _model(file: Path) -> PageModel:
+    from tacit.ngram.compact import reader
+
+    reader.open(file)  # refuses what the page could not open
+    return PageModel("federated", "After training", "of this federation", file.read_bytes())
+
+
+def join(place: Path, body: bytes) -> tuple[int, dict[str, Any]]:
+    """Registers the key of an invited browser: the status of the answer, and what it says."""
+    try:
+        said = json.loads(body)
+        token, key = said["token"], base64.b64decode(said["key"], validate=True)
+        if not isinstance(token, str) or said.keys() != {"token", "key"}:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, binascii.Error):
+        return 400, {"error": "this is no request to join"}
+    try:
+        return 200, {"name": federation.admit(place, token, key)}
+    except TacitError as error:
+        return 403, {"error": str(error)}

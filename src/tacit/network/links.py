@@ -1,0 +1,34 @@
+"""Links by which a browser is invited: the address of the page *Take part*, and a token behind #.
+
+What stands behind # is not sent to any server when the link is opened, and is in no log.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from tacit.base.errors import TacitError
+
+
+def link(address: str, token: str) -> str:
+    """Returns the link with which a browser joins by a token; `address` is where the pages are served.
+
+    >>> link("https://keyboard.example.org", "abc")
+    'https://keyboard.example.org/part/#join=abc'
+    """
+    try:
+        parts = urlsplit(address)
+        is_whole = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_whole = False
+    if not is_whole or parts.scheme not in ("http", "https") or parts.path.strip("/") or parts.query:
+        raise TacitError(
+            f"--browser {address!r} is not where pages are served; write it as https://keyboard.example.org or "
+            "http://127.0.0.1:8095"
+        )
+    if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise TacitError(
+            f"--browser {address}: a browser makes keys only on https or on this machine; put a proxy with a "
+            "certificate in front (docs/deploy.md), and write https"
+        )
+    return f"{parts.scheme}://{parts.netloc}/part/#join={token}"

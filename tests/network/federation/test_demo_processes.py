@@ -1,0 +1,63 @@
+"""`tacit federation demo`: a person opens the link, types a few sentences, and trains with four typists."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from served import LONG, Told, until
+from tabs import KEEP, Tab, launched
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("TACIT_FEDERATION") != "all", reason="minutes long: `make test-federation`"
+)
+LINES = [
+    "see you at the lake tomorrow",
+    "i am late again",
+    "bring the red towel",
+    "thanks a lot",
+    "good night",
+]
+
+
+def test_a_person_trains_with_four_typists(tmp_path: Path, told: Told) -> None:
+    out = tmp_path / "said"
+    command = [sys.executable, "-m", "tacit", "federation", "demo", "--no-open", "--rounds", "2"]
+    began = time.monotonic()
+    with out.open("wb") as said, launched() as browser:
+        running = subprocess.Popen([*command, "--out", str(tmp_path / "demo")], stdout=said, stderr=said)
+        try:
+            until(lambda: "#join=" in out.read_text("utf-8"), "the link", running)
+            (link,) = re.findall(r"http://127\.0\.0\.1:\d+/part/#join=\S+", out.read_text("utf-8"))
+            tab = Tab(browser, link, [])
+            tab.page.evaluate(KEEP, LINES)
+            tab.join()
+            tab.start()
+
+            def trained() -> bool:
+                tab.page.wait_for_timeout(200)
+                return tab.trained() >= 1
+
+            until(trained, "a round", running, 4 * LONG)
+            took = time.monotonic() - began
+            until(
+                lambda: (tab.page.wait_for_timeout(200), running.poll() is not None)[1],
+                "the end",
+                None,
+                4 * LONG,
+            )
+        finally:
+            if running.poll() is None:
+                running.send_signal(signal.SIGINT)
+            running.wait(60)
+    text = out.read_text("utf-8")
+    assert running.returncode == 0 and "round 2/2" in text and "abandoned" not in text
+    assert "perplexity" in tab.says("after") or tab.says("after") == "–"
+    told("The demo, with a person in a browser.", f"Their first round has ended after {took:.0f} s.")

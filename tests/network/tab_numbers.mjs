@@ -1,0 +1,23 @@
+// ε, clipping and sentences as a tab computes them, for test_tab_numbers.py.
+import { readFileSync } from "node:fs";
+
+import { clipped } from "../../src/tacit/page/static/part/clip.js";
+import { epsilonOf } from "../../src/tacit/page/static/part/epsilon.js";
+import { ownText, readWords } from "../../src/tacit/page/static/part/text.js";
+
+const given = JSON.parse(readFileSync(0, "utf8"));
+const words = readWords(new TextEncoder().encode(given.words));
+const plain = (sentences) => sentences.map((one) => [...one]);
+console.log(
+  JSON.stringify({
+    epsilons: given.rounds.map(([noises, delta]) => epsilonOf(noises, delta)),
+    clipped: given.updates.map(([leaves, clip, weight]) => {
+      const { update, norm, finite } = clipped(leaves.map((leaf) => Float32Array.from(leaf, (x) => x ?? NaN)), clip, weight);
+      return [update.map((leaf) => [...leaf]), norm, finite];
+    }),
+    texts: given.texts.map(([messages, settings]) => {
+      const { training, heldOut } = ownText(messages, settings, words);
+      return [plain(training), plain(heldOut)];
+    }),
+  }),
+);

@@ -1,0 +1,101 @@
+"""What a tab computes by itself, against Python: ε, clipping, and a person's sentences as ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from in_process import world
+
+from tacit.network.person import Device, person_text
+from tacit.privacy.bounds import clipped
+from tacit.text.corpus import from_messages
+from tacit.text.encode import everybody
+
+ROUNDS = [([1.0], 1e-5), ([0.3] * 7, 1e-6), ([5.0] * 200, 1e-6), ([40.0] * 3, 1e-9), ([1.0, 2.0, 4.0], 1e-5)]
+NO_LIMIT = [([1.0, 0.0], 1e-6), ([1.0], 0.0)]
+RNG = np.random.default_rng(3)
+UPDATES = [
+    ([RNG.normal(size=9) * scale, RNG.normal(size=(4,)) * scale], clip, weight)
+    for scale, clip, weight in ((1.0, 0.5, 1.0), (1e-3, 0.5, 1.0), (10.0, 2.0, 0.25), (0.0, 1.0, 1.0))
+]
+MESSAGES = [
+    "See you at 10:30, don’t be late!!", "", "   ", "ÉTÉ à la plage 😀", "a b c d e f g h i j",
+    "well-known rock'n'roll :)", "see https://example.org/x", "see you", "late again...", "you you you",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def device() -> Device:
+    return Device(from_messages("p", {"me": MESSAGES}))
+
+
+def texts() -> list[dict[str, Any]]:
+    """Settings of [text]."""
+    made = [("lower", 4, 0.1), ("keep", 0, 0.25), ("lower", 0, 0.05), ("keep", 3, 0.0), ("lower", 2, 0.95)]
+    return [{"case": case, "max_words": most, "held_out_text": share} for case, most, share in made]
+
+
+@pytest.fixture(scope="module")
+def told(device: Device) -> Any:
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("node is not installed; `make browser` installs it where it may")
+    _, words, _ = world([device])
+    updates = [([np.ravel(leaf).tolist() for leaf in leaves], *rest) for leaves, *rest in UPDATES]
+    given = {
+        "words": "\n".join(words.words),
+        "rounds": [*ROUNDS, *NO_LIMIT],
+        "updates": [*updates, ([[1.0, None]], 1.0, 1.0)],
+        "texts": [(MESSAGES, settings) for settings in texts()],
+    }
+    script = Path(__file__).with_name("tab_numbers.mjs")
+    done = subprocess.run(
+        [node, str(script)], input=json.dumps(given), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_epsilon_is_that_of_the_accountant(told: Any) -> None:
+    dp = pytest.importorskip("dp_accounting")
+    for (noises, delta), found in zip(ROUNDS, told["epsilons"], strict=False):
+        mu = sum(1 / z**2 for z in noises) ** 0.5
+        wanted = dp.pld.PLDAccountant()
+        wanted.compose(dp.GaussianDpEvent(1 / mu))
+        assert found == pytest.approx(wanted.get_epsilon(delta), rel=1e-3)
+    assert told["epsilons"][len(ROUNDS) :] == [None, None]  # no limit: JSON has no infinity
+
+
+def test_clipping_is_pythons(told: Any) -> None:
+    for (leaves, clip, weight), (found, norm, finite) in zip(UPDATES, told["clipped"], strict=False):
+        tree = [jnp.asarray(leaf, jnp.float32) for leaf in leaves]
+        wanted, _ = clipped(tree, jnp.float32(clip))
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, weight * np.asarray(b).ravel(), rtol=1e-6, atol=1e-12)
+        length = np.sqrt(sum(np.square(leaf).sum() for leaf in found))
+        assert (
+            finite
+            and length <= clip
+            and norm == pytest.approx(float(np.sqrt(sum(np.square(leaf).sum() for leaf in leaves))), rel=1e-6)
+        )
+    found, norm, finite = told["clipped"][-1]
+    assert found == [[0, 0]] and not finite  # an update that is not finite becomes zeros
+
+
+def test_sentences_are_the_ids_of_a_python_client(told: Any, device: Device) -> None:
+    config, words, _ = world([device])
+    for settings, (training, held_out) in zip(texts(), told["texts"], strict=True):
+        asked = dataclasses.replace(config, text=dataclasses.replace(config.text, **settings))
+        found = person_text(everybody(device.messages, settings["case"] == "lower"), asked, words)
+        for part, got in ((found.training, training), (found.held_out, held_out)):
+            ends = part.offsets.tolist()
+            assert [part.tokens[a:b].tolist() for a, b in itertools.pairwise(ends)] == got, settings

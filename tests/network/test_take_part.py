@@ -1,0 +1,322 @@
+"""The page Take part in Chromium, behind a real gate: consent, sentences, joining, and words when things fail."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from tabs import KEEP, Tab, launched, pages
+from tacit.base.errors import TacitError
+from tacit.network import browsers, federation
+from tacit.network.gate import FLEET
+from tacit.network.links import link
+
+LINES = [f"this is sentence {i}" for i in range(5)]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("part") / "home"
+    federation.init(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(home: Path) -> Iterator[str]:
+    """The pages of a federation, in front of a SuperLink that knows no key."""
+    unknown = httpx.MockTransport(lambda request: httpx.Response(412, json={"code": 2004}))
+    with pages(partial(browsers.join, home), unknown) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def tab(chromium: Any, address: str, home: Path, request: Any) -> Iterator[Tab]:
+    """A person who was invited, and who has kept a few sentences."""
+    name = request.node.name.replace("[", "-").replace("]", "")[:60]
+    made = Tab(chromium, link(address, federation.invite_browser(home, name)), LINES)
+    yield made
+    assert made.complaints == []
+    made.close()
+
+
+def shown(tab: Tab) -> list[str]:
+    tab.page.evaluate("document.getElementById('look').open = true")
+    tab.wait("document.getElementById('sentences').children.length == document.getElementById('count').value")
+    return list(tab.page.locator("#sentences li").all_text_contents())
+
+
+def test_sentences_are_kept_only_with_consent(chromium: Any, address: str) -> None:
+    tab = Tab(chromium, f"{address}/part/", [])
+    page = tab.page
+    page.evaluate("""async () => (await import("/part/store.js")).agree(false)""")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert page.is_disabled("#line") and not page.is_checked("#consent")
+    keep = """async (line) => (await import("/part/store.js")).keepSentence(line)"""
+    assert page.evaluate(keep, "said without consent") is False
+    page.check("#consent")
+    page.wait_for_selector("#line:enabled")
+    page.fill("#line", "said with consent")
+    page.press("#line", "Enter")
+    tab.wait("document.getElementById('count').value == 1")
+    page.uncheck("#consent")
+    assert page.evaluate(keep, "taken back") is False
+    assert shown(tab) == ["said with consent"]
+    with page.expect_download() as download:
+        page.click("#export")
+    assert json.loads(Path(download.value.path()).read_text("utf-8")) == ["said with consent"]
+    page.click("#erase")
+    tab.wait("document.getElementById('count').value == 0")
+    assert shown(tab) == [] and tab.complaints == []
+    tab.close()
+
+
+def test_the_keyboard_keeps_lines_with_consent_and_makes_no_request(chromium: Any, address: str) -> None:
+    """Two pages of one origin: the keyboard writes, Take part shows; the keyboard stays sealed."""
+    tab = Tab(chromium, f"{address}/part/", [])
+    tab.page.uncheck("#consent")
+    keyboard, asked = tab.context.new_page(), list[str]()
+    keyboard.goto(f"{address}/")
+    keyboard.wait_for_selector("html[data-ready]")
+    keyboard.on("request", lambda request: asked.append(request.url))
+
+    def type_lines(*lines: str) -> None:
+        for line in lines:
+            keyboard.keyboard.type(line)
+            keyboard.keyboard.press("Enter")
+
+    type_lines("before anybody asked")
+    tab.page.check("#consent")
+    type_lines("see you at the lake", "bring the red towel")
+    tab.wait("(dispatchEvent(new Event('focus')), document.getElementById('count').value == 2)")
+    assert [said.lower() for said in shown(tab)] == ["bring the red towel", "see you at the lake"]
+    assert asked == [] and tab.complaints == []
+    tab.close()
+
+
+def test_four_hundred_sentences_at_most_and_the_oldest_goes(tab: Tab) -> None:
+    tab.page.evaluate(KEEP, [f"more {i}" for i in range(400)])
+    tab.page.reload()
+    tab.page.wait_for_selector("html[data-ready]")
+    said = shown(tab)
+    assert len(said) == 400 and said[0] == "more 399" and said[-1] == "more 0"
+
+
+def test_joining_registers_a_key_that_nobody_can_copy_once(tab: Tab, home: Path) -> None:
+    assert "#" not in tab.page.url  # the token is in no bookmark
+    tab.join()
+    (client,) = [c for c in federation.read(home).clients if c.name in tab.says("member")]
+    assert client.public.startswith("ecdsa-sha2-nistp384 ") and client.token == ""
+    exported = tab.page.evaluate("""async () => {
+        const { member } = await import("/part/joining.js");
+        const { identity } = await member();
+        const tries = ["pkcs8", "jwk", "raw"].map((how) => crypto.subtle.exportKey(how, identity.private));
+        return [identity.private.extractable, (await Promise.allSettled(tries)).map((one) => one.status)];
+    }""")
+    assert exported == [False, ["rejected"] * 3]
+    again = tab.open(tab.link)  # the same link in the same browser: it has joined already
+    assert client.name in again.text_content("#member") and again.is_hidden("#join")
+
+
+def test_an_invitation_is_good_for_one_browser(tab: Tab, chromium: Any) -> None:
+    tab.join()
+    other = Tab(chromium, tab.link, [])
+    other.page.click("#join")
+    other.page.wait_for_selector("#problem:visible")
+    assert "used before" in other.says("problem")
+    other.close()
+
+
+def test_a_key_that_is_not_registered_is_said_in_words(tab: Tab) -> None:
+    tab.join()
+    tab.page.evaluate("""async () => {
+        const { takePart } = await import("/part/node.js");
+        const { fleet } = await import("/part/fleet.js");
+        const { member } = await import("/part/joining.js");
+        const own = await member();
+        globalThis.said = [];
+        const now = Date.now;
+        const answers = { forget() {} };
+        const start = now();
+        Date.now = () => now() + 181_000 * globalThis.said.length; // the patience with a new key is over
+        await takePart({ calls: fleet(own.identity), answers, signal: new AbortController().signal,
+            show: (state, words) => globalThis.said.push([state, words]), note: async () => {},
+            remember: async () => {}, remembered: async () => undefined, paused: () => false });
+        Date.now = now;
+    }""")
+    state, words = tab.page.evaluate("globalThis.said")[-1]
+    assert (
+        state == "refused" and "does not know this browser's key" in words and "another invitation" in words
+    )
+
+
+def test_stop_for_good_destroys_the_key_and_keeps_the_text(tab: Tab) -> None:
+    tab.join()
+    tab.page.click("#stop")
+    tab.until("left")
+    assert "Stopped for good" in tab.says()
+    tab.page.reload()
+    tab.page.wait_for_selector("html[data-ready]")
+    assert "open the link of an invitation" in tab.says("member") and tab.says("count") == str(len(LINES))
+    assert tab.page.evaluate("""async () => (await import("/part/store.js")).get("identity")""") is None
+
+
+def test_two_tabs_of_one_person_are_one_client(tab: Tab) -> None:
+    tab.join()
+    tab.start()
+    second = tab.open()
+    second.click("#start")
+    second.wait_for_selector("html[data-state=waiting]")
+    assert "Another tab of this browser" in second.text_content("#state")
+    tab.page.close()
+    second.wait_for_selector("html[data-state=connecting]")  # it goes on when the first is gone
+
+
+def test_a_full_disk_is_said_in_words_and_loses_nothing(tab: Tab) -> None:
+    """The browser's own error; Chromium's override of the quota has no effect on IndexedDB."""
+    page = tab.page
+    page.evaluate("""() => {
+        globalThis.add = IDBObjectStore.prototype.add;
+        IDBObjectStore.prototype.add = () => { throw new DOMException("no room", "QuotaExceededError"); };
+    }""")
+    page.fill("#line", "no room for this")
+    page.press("#line", "Enter")
+    page.wait_for_selector("#problem:visible")
+    assert "no room left" in tab.says("problem")
+    assert page.input_value("#line") == "no room for this"  # it is still there to be kept
+    page.evaluate("() => { IDBObjectStore.prototype.add = globalThis.add; }")
+    page.press("#line", "Enter")
+    tab.wait("document.getElementById('count').value == 6")
+    assert page.is_hidden("#problem")
+
+
+def test_denied_storage_is_said_in_words(address: str, tmp_path: Path, chromium: Any) -> None:
+    """Site data is blocked in Chromium's settings."""
+    (tmp_path / "Default").mkdir()
+    block = {"profile": {"default_content_setting_values": {"cookies": 2}}}
+    (tmp_path / "Default/Preferences").write_text(json.dumps(block), "utf-8")
+    kind = chromium.browser_type
+    path = chromium_path()
+    context = kind.launch_persistent_context(
+        tmp_path, executable_path=path, args=["--no-sandbox"], headless=True
+    )
+    try:
+        page = context.new_page()
+        page.goto(f"{address}/part/")
+        page.wait_for_selector("#problem:visible")
+        assert "does not let the page keep anything" in page.text_content("#problem")
+        assert page.is_disabled("#start") and page.is_disabled("#line")
+    finally:
+        context.close()
+
+
+def chromium_path() -> str:
+    import shutil
+
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+
+
+def test_the_page_talks_to_its_own_origin_alone(tab: Tab) -> None:
+    refused = tab.page.evaluate("""async () => {
+        const tries = [fetch("http://127.0.0.2:1/"), fetch("https://example.org/")];
+        return (await Promise.allSettled(tries)).map((one) => one.reason?.name);
+    }""")
+    assert refused == ["TypeError", "TypeError"]
+    blocked = [said for said in tab.complaints if "Content Security Policy" in said]
+    assert len(blocked) >= 2
+    tab.complaints.clear()
+
+
+def test_pages_have_hashes_and_everything_else_is_404(address: str) -> None:
+    with httpx.Client(base_url=address) as client:
+        listed = client.get("/part/hashes.json").json()
+        assert {"/", "/part/", "/part/worker.js", "/part/secure/client.js", "/train/kernels.wasm"} <= set(
+            listed
+        )
+        for path, wanted in listed.items():
+            answer = client.get(path)
+            assert answer.status_code == 200 and hashlib.sha256(answer.content).hexdigest() == wanted, path
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+        assert client.get("/train/kernels.wasm").headers["content-type"] == "application/wasm"
+        for path in (
+            "/part/../server.py",
+            "/part",
+            "/part/?x",
+            "/part/node.js?x",
+            "/files/x",
+            "/v1/join",
+            "/%2e%2e/etc/passwd",
+        ):
+            assert client.get(path).status_code == 404, path
+        for path in (
+            "/part/",
+            "/v1/control/start-run",
+            "/v1/fleet/register-node",
+            "/v1/runtime/pull-messages",
+        ):
+            assert client.post(path).status_code == 404, path
+        assert client.post(f"/v1/fleet/{FLEET[0]}").status_code == 412  # SuperLink's own answer
+        assert client.post("/v1/join", content=bytes(5000)).status_code == 413
+
+
+def spki(key: Any) -> str:
+    public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(public).decode()
+
+
+def test_what_cannot_join_is_refused(home: Path) -> None:
+    token = federation.invite_browser(home, "zoe")
+    key = spki(ec.generate_private_key(ec.SECP384R1()))
+
+    def give(said: Any) -> int:
+        return browsers.join(home, json.dumps(said).encode())[0]
+
+    for wrong in ([], {}, {"token": token}, {"token": 1, "key": key}, {"token": token, "key": "%"}):
+        assert give(wrong) == 400, wrong
+    assert give({"token": token, "key": key, "more": 1}) == 400
+    assert browsers.join(home, b"\xff" * 10)[0] == 400
+    small = spki(ec.generate_private_key(ec.SECP256R1()))
+    for other in (small, spki(ed25519.Ed25519PrivateKey.generate()), base64.b64encode(b"no key").decode()):
+        assert give({"token": token, "key": other}) == 403
+    assert give({"token": "x" * 32, "key": key}) == 403 and give({"token": "", "key": key}) == 403
+    before = federation.read(home)
+    assert [c.public for c in before.clients if c.name == "zoe"] == [""]
+    assert token not in (home / "federation.json").read_text("utf-8")  # its hash alone is kept
+    assert browsers.join(home, json.dumps({"token": token, "key": key}).encode()) == (200, {"name": "zoe"})
+    assert give({"token": token, "key": key}) == 403  # once
+    second = federation.invite_browser(home, "yan")
+    assert give({"token": second, "key": key}) == 403  # one key is one client
+    federation.remove(home, "yan")
+    fresh = spki(ec.generate_private_key(ec.SECP384R1()))
+    assert give({"token": second, "key": fresh}) == 403
+
+
+def test_a_link_is_for_a_place_where_browsers_make_keys() -> None:
+    assert link("https://keyboard.example.org/", "t") == "https://keyboard.example.org/part/#join=t"
+    for wrong in (
+        "http://keyboard.example.org",
+        "keyboard.example.org",
+        "ftp://x",
+        "https://x/y",
+        "https://",
+        "https://x:y",
+    ):
+        with pytest.raises(TacitError, match="--browser"):
+            link(wrong, "t")
