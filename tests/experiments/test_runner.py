@@ -165,17 +165,17 @@ def test_a_damaged_results_file_is_one_line(tmp_path):
 
 
 def test_claims_hold_only_where_every_seed_says_so(tmp_path, measured):
-    assert [v.outcome for v in claims.check(ENTRY, {})] == [claims.OPEN] * 3
+    assert [v.outcome for v in claims.check(ENTRY, {})] == [claims.NOT_RUN] * 3
     runner.run(ENTRY, tmp_path)
     rows = results.measured(ENTRY, tmp_path)
     assert [v.outcome for v in claims.check(ENTRY, rows)] == [claims.SAME, claims.OTHER, claims.UNCLEAR]
     mixed = {**rows, "high": {**rows["high"], "values": {"w": [2.0, 0.5]}}}
     assert [v.outcome for v in claims.check(ENTRY, mixed)][:2] == [claims.UNCLEAR] * 2
     one = {label: {**row, "values": {"w": row["values"]["w"][:1]}} for label, row in rows.items()}
-    assert [v.outcome for v in claims.check(ENTRY, one)] == [claims.FEW] * 3  # the entry asks for two
-    assert [v.outcome for v in claims.check(ENTRY, {**rows, "high": one["high"]})] == [claims.FEW] * 3
+    assert [v.outcome for v in claims.check(ENTRY, one)] == [claims.OPEN] * 3  # the entry asks for two
+    assert [v.outcome for v in claims.check(ENTRY, {**rows, "high": one["high"]})] == [claims.OPEN] * 3
     lacking = {**rows, "high": {**rows["high"], "values": {}}}
-    assert [v.outcome for v in claims.check(ENTRY, lacking)] == [claims.OPEN] * 3
+    assert [v.outcome for v in claims.check(ENTRY, lacking)] == [claims.NOT_RUN] * 3
     more = {**rows, "low": {**rows["low"], "values": {"w": [1.0, 1.25, 9.0]}}}  # of the third only one row
     assert claims.check(ENTRY, more)[0][1:] == (claims.SAME, "1.12 · 2.12")
     never = {**rows, "high": {**rows["high"], "values": {"w": [None, None]}}}

@@ -134,7 +134,8 @@ def _list(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json(known)
         return
-    print_table([["name", "paper", "where", "what", "measured", "takes"], *([*k.values()] for k in known)])
+    columns = ["name", "where", "what", "measured", "takes"]
+    print_table([columns, *([k[name] for name in columns] for k in known)])
 
 
 def _report(folder: Path, docs: Path, as_json: bool) -> None:
