@@ -101,6 +101,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
         (["--unigrams", tmp_path / "none.tsv"], ["no word has a count above 0"]),
         (["--unigrams", tmp_path / "endless.tsv"], ["'home' has the count inf"]),
         (["--unigrams", tmp_path / "mouth.tsv"], ["'=d'", "--skip"]),
+        (["--unigram-weight", "0.5"], ["--unigram-weight needs --unigrams"]),
+        (
+            ["--unigrams", tmp_path / "none.tsv", "--unigram-weight", "0"],
+            ["--unigram-weight 0 must be above 0"],
+        ),
         (["--client-counts", "0"], ["--client-counts 0", "above 0"]),
         (["--client-counts", "inf"], ["--client-counts inf", "above 0"]),
         (["--client-counts", "9", "--topology", "m"], ["--client-counts", "--topology m"]),

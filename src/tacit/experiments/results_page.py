@@ -47,6 +47,7 @@ This page compares published figures with ours. `tacit reproduce report` writes 
 tacit reproduce list                          # all experiments, their state, how long the rest takes
 tacit reproduce spam --data ~/data            # measure one; datasets are named as in `tacit data list`
 tacit reproduce table-2 --only ptb --minutes 30 --data ~/data    # some rows, 30 minutes; the same command resumes
+tacit reproduce --all --minutes 60 --data ~/data    # whatever is next in all tables; the same command goes on
 tacit reproduce table-2 --quick               # a few seconds, on synthetic data
 tacit reproduce report                        # write this page
 ```
