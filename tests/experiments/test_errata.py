@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tacit.experiments.applications import CACHES, LOGS
 from tacit.experiments.entry import find
 
 
@@ -180,6 +181,12 @@ def test_paper_3_s_gain_of_a_quarter_is_none_of_its_means():
     assert len(means) == 9 and max(means) == 0.024 < 0.25 / 10
     assert (0.1 + 0.25) / 0.1 > 3  # what 0.25 would make of an accuracy of 0.1 or less
     assert max(means) / 0.166 == pytest.approx(published("personal-grid", "B 5, L 0.1", "relative"), abs=1e-3)
+
+
+def test_paper_5_s_table_6_lacks_one_per_cent():
+    printed = {"chat": 66, "social media": 16, "web input": 5, "other": 12}
+    assert sum(printed.values()) == 99
+    assert CACHES == (0.66 + 0.16, 0.05, 0.12 + 0.01) and sum(CACHES) == pytest.approx(1) == sum(LOGS)
 
 
 def test_paper_4_s_sizes():

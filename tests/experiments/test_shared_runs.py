@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
@@ -12,14 +13,21 @@ from tacit.base.errors import TacitError
 from tacit.base.reading import read_object
 from tacit.counts.counted import CountOptions, counted_words
 from tacit.experiments import base_runs, runner
+from tacit.experiments.applications import APPS, CACHES, LOGS, query, typed
 from tacit.experiments.entry import entries, find
-from tacit.experiments.kinds import counting, distilled, personal, sentences, sizes
+from tacit.experiments.kinds import applications, counting, distilled, personal, sentences, sizes
 from tacit.experiments.runner import Place
 from tacit.personal.job import PersonalOptions, read_job
 from tacit.personal.personalised import personalised
 from tacit.runs.config import resolve
 
-KINDS = {"personal": personal, "counting": counting, "sentences": sentences, "distilled": distilled}
+KINDS = {
+    "personal": personal,
+    "counting": counting,
+    "sentences": sentences,
+    "distilled": distilled,
+    "applications": applications,
+}
 WHOLE = pytest.mark.skipif(os.environ.get("TACIT_EXPERIMENTS") != "all", reason="make test-experiments")
 
 
@@ -38,6 +46,7 @@ def test_settings_of_all_rows_are_valid(entry):
         ("personal-grid", {"client.lr": -1}, "client.lr"),
         ("count-clipping", {"count.row": "2"}, "count.row must be one of: baseline, 1, 1000"),
         ("ngram-words", {"distill.row": "x"}, "distill.row"),
+        ("keyboard-applications", {"apps.test": "x"}, "apps.test"),
     ],
 )
 def test_bad_settings_are_refused_before_training(name, change, named):
@@ -86,8 +95,8 @@ def test_a_row_of_personalisation_is_what_the_command_measures(tmp_path, compile
 
 
 def test_entries_share_a_network_in_results_and_nothing_in_a_quick_run(tmp_path):
-    assert base_runs._shared(Place(None, tmp_path / ".parts" / "entry" / "row")) == tmp_path / ".parts"
-    assert base_runs._shared(Place(None, tmp_path / "parts" / "row")) == tmp_path / "parts"
+    assert base_runs.shared_folder(Place(None, tmp_path / ".parts" / "entry" / "row")) == tmp_path / ".parts"
+    assert base_runs.shared_folder(Place(None, tmp_path / "parts" / "row")) == tmp_path / "parts"
 
 
 def test_rows_of_a_count_are_what_the_command_counts(tmp_path):
@@ -115,6 +124,42 @@ def test_sizes_of_the_paper_s_table_2(tmp_path):
         if row.label != "P4K-G":
             assert found["parameters"] == v * (e + 1) + layers * (6 * h * e + 3 * h + h * e + 8 * h)
         assert found["embedding"] == v * e
+
+
+@pytest.mark.parametrize("shares", [LOGS, CACHES])
+def test_applications_have_their_shares_and_lose_no_message(shares):
+    """Of many texts; what was sent as a message is there word for word, and every third of a note is a message."""
+    messages = [f"did the word{n} fall" for n in range(6000)]
+    found = [one for person in range(3) for one in typed(messages, shares, person)]
+    for app, share in zip(APPS, shares, strict=True):
+        assert sum(one.app == app for one in found) / len(found) == pytest.approx(share, abs=0.02)
+    first = list(typed(messages, shares, 0))
+    read = [word for one in first for word in one.text.split() if word.startswith("word")]
+    assert read == [f"word{n}" for n in range(6000)]
+    assert {len(one.text.split()) for one in first if one.app == "search"} == {2}
+    assert list(typed(messages, shares, 0)) == first != list(typed(messages, shares, 1))
+    assert query("the of a") == "the of a"  # nothing else to search for
+
+
+def test_models_of_applications_learn_from_other_people_than_they_are_measured_on(tmp_path, compiled: Path):
+    quick = find("keyboard-applications").quickly()
+    for row in quick.rows:
+        found = applications.measure(row.settings, 0, Place(None, tmp_path / "row"))
+        assert 0 <= found.values["top1"] <= found.values["top3"] <= 1 and found.values["perplexity"] > 1
+    people = {
+        path.name.partition("-")[0] + path.name.split("-")[1]: {
+            json.loads(line)["user"] for line in path.read_text("utf-8").splitlines()
+        }
+        for path in tmp_path.glob("*.jsonl")
+    }
+    assert {name: len(users) for name, users in people.items()} == {
+        "logs0": 12, "caches12": 12, "logs24": 4, "caches24": 4,
+    }  # fmt: skip
+    assert people["logs24"] == people["caches24"]
+    assert (
+        not people["logs0"] & people["caches12"]
+        and not (people["logs0"] | people["caches12"]) & people["logs24"]
+    )
 
 
 @WHOLE

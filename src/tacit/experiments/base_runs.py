@@ -39,7 +39,7 @@ def trained(settings: Settings, seed: int, place: Place, supplement: str | None 
     """
     if settings.get("text.inventory") == COUNTED:
         settings = _inventory_named(settings, str(_counted(settings, seed, place, supplement)))
-    path = _shared(place) / f"base.{_code(settings)}.{seed}"
+    path = shared_folder(place) / f"base.{_code(settings)}.{seed}"
     if not (path / "summary.json").is_file():
         config = text.config_of(settings, seed, place)
 
@@ -76,7 +76,7 @@ def _counted(settings: Mapping[str, Any], seed: int, place: Place, supplement: s
     corpus = {
         k: v for k, v in plain.items() if k.startswith(("text.", "partition.", "typists.", "sampling."))
     }
-    path = _shared(place) / f"counts.{_code({**corpus, 'supplement': supplement})}.{seed}.tsv"
+    path = shared_folder(place) / f"counts.{_code({**corpus, 'supplement': supplement})}.{seed}.tsv"
     if not path.is_file():
         place.say("counting words")
         options = CountOptions(limits=(1000.0,), supplement=supplement, rounds=_ROUNDS)
@@ -85,7 +85,7 @@ def _counted(settings: Mapping[str, Any], seed: int, place: Place, supplement: s
     return path
 
 
-def _shared(place: Place) -> Path:
+def shared_folder(place: Place) -> Path:
     """Returns the folder that all entries share; in a quick run that of the row's entry."""
     above = place.folder.parent.parent
     return above if above.name == ".parts" else place.folder.parent
