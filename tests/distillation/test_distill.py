@@ -174,6 +174,24 @@ def test_counted_unigrams(distilled: Make, tacit: Commands, run: Path, tmp_path:
     validity.require(arpa.read(out / "model.arpa")[1])
 
 
+def test_counted_unigrams_are_interpolated(distilled: Make, tmp_path: Path) -> None:
+    """The root mixes what it says with the counts in place of its own, α, and what it said before, 1 − α."""
+    (tmp_path / "counts.tsv").write_text("home\t6\nyou\t3\nxylophone\t1\n", "utf-8")
+    more = ("--topology", "i", "--unigrams", tmp_path / "counts.tsv")
+    plain, whole, mixed = (
+        {gram[0]: 10**p for gram, (p, _) in rows(out).items() if len(gram) == 1 and gram != ("<s>",)}
+        for out in (
+            distilled("--topology", "i"),
+            distilled(*more),
+            distilled(*more, "--unigram-weight", 0.25),
+        )
+    )
+    assert set(mixed) == set(whole) == {*plain, "home", "xylophone"}
+    for word, p in mixed.items():
+        assert p == pytest.approx(0.75 * plain.get(word, 0) + 0.25 * whole[word], rel=1e-4), word
+    assert abs(mixed["you"] / whole["you"] - 1) > 0.1
+
+
 def test_counts_of_the_clients(distilled: Make) -> None:
     """The same n-grams with other weights: a network of one round knows less than its clients' text."""
     plain, counted = (distilled("--topology", "e", *more) for more in ((), ("--client-counts", 100)))

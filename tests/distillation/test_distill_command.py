@@ -116,6 +116,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(tacit: Commands, run: Path, tm
         (["--merge", tmp_path / "nowhere"], ["nowhere"]),
         (["--block", empty], ["empty.txt", "is empty"]),
         (["--block", tmp_path / "words.tsv"], ["words.tsv, line 1"]),
+        (["--unigram-weight", "0.5"], ["--unigram-weight needs --unigrams"]),
+        (
+            ["--unigrams", tmp_path / "none.tsv", "--unigram-weight", "0"],
+            ["--unigram-weight 0 must be above 0"],
+        ),
         (["--client-counts", "0"], ["--client-counts 0", "above 0"]),
         (["--client-counts", "inf"], ["--client-counts inf", "above 0"]),
         (["--client-counts", "9", "--topology", "m"], ["--client-counts", "--topology m"]),

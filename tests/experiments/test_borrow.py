@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -64,13 +65,20 @@ def test_rows_that_stand_in_the_results_are_those_they_were_lent_from():
     for row in lent:
         name, label = row["from"]
         source = measured(find(name), folder)[label]
-        assert row["values"] == borrow(row["settings"], source), row["label"]
+        lends = importlib.import_module(f"tacit.experiments.kinds.{find(name).kind}").borrow
+        assert row["values"] == lends(row["settings"], source), row["label"]
 
 
-@pytest.mark.parametrize("seeds", [1, 2])
+@pytest.mark.parametrize("seeds", [[0, 1, 2, 3], [1, 2], [2]])
 def test_other_seeds_are_not_borrowed(results, seeds):
     entry = find("noise")
-    assert runner.borrowed(entry, [entry.row("PTB, FedAvg, β 0")], range(seeds), results) == []
+    assert runner.borrowed(entry, [entry.row("PTB, FedAvg, β 0")], seeds, results) == []
+
+
+def test_more_seeds_than_asked_are_borrowed_whole(results):
+    entry = find("noise")
+    (row,) = runner.borrowed(entry, [entry.row("PTB, FedAvg, β 0")], [0], results)
+    assert row["seeds"] == [0, 1, 2] and len(row["values"]["perplexity"]) == 3
 
 
 @pytest.mark.parametrize("label", ["PTB, FedAvg, β 0.01", "PTB, FedAtt, β 0", "WikiText-2, FedAvg, β 0"])

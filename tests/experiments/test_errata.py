@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tacit.experiments.applications import CACHES, LOGS
 from tacit.experiments.entry import find
 
 
@@ -163,3 +164,37 @@ def test_the_printed_perplexity_is_below_one():
     p = np.full(4, 0.25)
     printed = 2 ** -np.sum(p * np.log2(1 / p))
     assert printed == 0.25 and 1 / printed == 4
+
+
+def test_paper_3_gives_figure_2_to_two_batch_sizes():
+    gains = {
+        label: published("personal-histograms", label, "gain_share") for label in ("B 10, L 1", "B 10, L 0.1")
+    }
+    assert list(gains.values()) == [0.39, 0.29]  # the caption
+    # the text: "in batch size 20 … (0.015 vs. 0.018)", with the same 39 % and 29 %
+    assert [published("personal-grid", f"B 20, L {lr}", "delta") for lr in ("1", "0.1")] == [0.015, 0.018]
+    assert [published("personal-grid", f"B 10, L {lr}", "delta") for lr in ("1", "0.1")] == [0.002, 0.022]
+
+
+def test_paper_3_s_gain_of_a_quarter_is_none_of_its_means():
+    means = [row.published["delta"] for row in find("personal-grid").rows if "delta" in row.published]
+    assert len(means) == 9 and max(means) == 0.024 < 0.25 / 10
+    assert (0.1 + 0.25) / 0.1 > 3  # what 0.25 would make of an accuracy of 0.1 or less
+    assert max(means) / 0.166 == pytest.approx(published("personal-grid", "B 5, L 0.1", "relative"), abs=1e-3)
+
+
+def test_paper_5_s_table_6_lacks_one_per_cent():
+    printed = {"chat": 66, "social media": 16, "web input": 5, "other": 12}
+    assert sum(printed.values()) == 99
+    assert CACHES == pytest.approx((0.66 + 0.16, 0.05, 0.12 + 0.01)) and sum(CACHES) == sum(LOGS) == 1
+
+
+def test_paper_4_s_sizes():
+    million = {row.label: row.published for row in find("ngram-parameters").rows}
+    for name in ("W30K", "P30K"):  # 2.91M of 30,000 words
+        assert round(30_000 * 96 / 1e6, 2) == 2.88 < million[name]["embedding"] / 1e6 == 2.91
+        assert round(30_312 * 96 / 1e6, 2) == 2.91
+    # the layer is that of P4K-S; each model has a bias for each of its words
+    layer = million["P4K-S"]["parameters"] - 4_000 * 97
+    assert layer == pytest.approx(million["W30K"]["parameters"] - 30_312 * 97, abs=1e4)
+    assert round((layer + 16_000 * 97) / 1e6, 2) == 2.01 > million["P16K-S"]["parameters"] / 1e6

@@ -155,6 +155,27 @@ def test_each_half_is_gated_by_the_other():
     assert found["delta_mean"] == pytest.approx(np.where(accepted, deltas(last), 0).mean(), abs=1e-6)
 
 
+@given(st.integers(0, 5000), st.integers(1, 50), st.integers(0, 3000), st.floats(0.01, 1))
+def test_who_does_not_meet_the_condition_keeps_the_global_model(seed, people, least, most):
+    """Against accepting people one by one; without the gate nothing changes."""
+    look, last = parts(seed, people)
+    condition = gate.Condition(least, most)
+    found = gate.effect_figures(gate.effect(gate.total(look, last, MARGINS, seed, condition), 1))
+    change = deltas(look)
+    accepted = look.finite & (change > 0) & (change >= MARGINS[1] - 1e-12)
+    for k in range(people):
+        accepted[k] &= look.tokens[k] >= least and look.before[k] / look.words[k] <= most + 1e-12
+    assert found["accepted_share"] == pytest.approx(accepted.mean())
+    assert found["delta_mean"] == pytest.approx(np.where(accepted, deltas(last), 0).mean(), abs=1e-6)
+    assert found["delta_mean_without"] == pytest.approx(deltas(last).mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("condition", [(-1, 1.0), (0, 0.0), (0, 1.01), (0, math.nan)])
+def test_a_condition_is_a_number_of_tokens_and_an_accuracy(condition):
+    with pytest.raises(TacitError, match="--gate-"):
+        gate.check_condition(gate.Condition(*condition))
+
+
 def test_who_diverged_is_rejected():
     look, last = parts(8, 30)
     look = look._replace(finite=np.zeros(30, bool), won=look.words, lost=np.zeros(30, int))

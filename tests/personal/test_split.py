@@ -5,12 +5,24 @@ from __future__ import annotations
 import doctest
 
 import numpy as np
+import pytest
 import talkers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.base.errors import TacitError
 from tacit.personal import split as splitting
-from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, REASONS, shortened, split, subset, text_of_parts
+from tacit.personal.split import (
+    LEAST_MESSAGES,
+    LEAST_WORDS,
+    REASONS,
+    check_shares,
+    shortened,
+    split,
+    subset,
+    text_of_parts,
+    words_in,
+)
 from tacit.text.packed import pack
 
 lengths = st.lists(st.integers(1, 40), min_size=1, max_size=40)
@@ -58,6 +70,47 @@ def test_a_part_without_a_known_word():
     silent_gate = [*typed[:13], *unknown[:3], *typed[:4]]
     users = split(pack([typed, silent_end, silent_gate, unknown], list("abcd")))
     assert users.text.names == ("a",) and users.left_out["a part without a known word"] == 3
+
+
+@given(st.lists(lengths, min_size=1, max_size=4), st.sampled_from([(40, 40, 20), (10, 10, 80), (98, 1, 1)]))
+def test_parts_have_the_shares_that_were_asked_for(people, shares):
+    users = split(numbered(people), shares=shares)
+    for k, number in enumerate(users.ids.tolist()):
+        words = np.array(people[number])
+        middle = 100 * (np.cumsum(words) - words / 2) / words.sum()
+        found = [int((middle < shares[0]).sum()), int((middle < shares[0] + shares[1]).sum())]
+        assert (users.cuts[k, 1:3] - users.cuts[k, 0]).tolist() == found
+
+
+@pytest.mark.parametrize("shares", [(80, 20), (64, 16, 21), (100, 0, 0), (50, 25, 20, 5)])
+def test_shares_that_are_none(shares):
+    with pytest.raises(TacitError, match="--split"):
+        check_shares(shares)
+
+
+@given(st.lists(st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=20), max_size=25), max_size=4))
+def test_pieces_are_split_by_their_words(people):
+    """Each word of one to four pieces, against the same messages with words of one id each."""
+    ends = np.array([True, True, True, True, False])  # 3 ends a word, 4 does not
+    spelt = pack(
+        [
+            [np.array([0, *(p for n in words for p in [4] * (n - 1) + [3]), 1]) for words in person]
+            for person in people
+        ],
+        [str(k) for k in range(len(people))],
+    )
+    plain = pack(
+        [[np.array([0, *[3] * len(words), 1]) for words in person] for person in people],
+        [str(k) for k in range(len(people))],
+    )
+    found, expected = split(spelt, ends=ends), split(plain)
+    assert found.left_out == expected.left_out and found.cuts.tolist() == expected.cuts.tolist()
+    short, cut = shortened(spelt, 3, ends), shortened(plain, 3)
+    assert short.owners.tolist() == cut.owners.tolist()
+    if len(spelt.offsets) > 1:
+        assert words_in(short, ends).tolist() == words_in(cut).tolist()
+        inner = [x for x in spelt.tokens.tolist() if x > 1]
+        assert [x for x in short.tokens.tolist() if x > 1] == inner
 
 
 def test_a_middle_that_falls_on_a_cut_is_in_the_later_part():

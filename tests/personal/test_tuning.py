@@ -234,7 +234,7 @@ def test_only_the_part_is_tuned(world):
 
 def test_empty_rows_count_for_nothing():
     scores, none = np.zeros((3, 2, talkers.V), np.float32), np.full((3, 2), -1, np.int32)
-    nll, first, three = jax.jit(tuning.cell_marks)(scores, none)
+    nll, first, three = jax.jit(tuning.cell_marks)(scores, none, none)
     assert not nll.any() and not first.any() and not three.any()
 
 

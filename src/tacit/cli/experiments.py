@@ -31,11 +31,18 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     names: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="list|report|NAME…|FILE.toml…", help="An action, or the tables and figures to measure."
         ),
-    ],
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Measure whatever is next over all tables: rows without a result, then seeds that claims need.",
+        ),
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run a scaled-down version in seconds; needs no data.")
     ] = False,
@@ -68,6 +75,8 @@ def reproduce(
 
       tacit reproduce table-2 --only ptb --minutes 30 --data ~/data
 
+      tacit reproduce --all --minutes 60 --data ~/data
+
       tacit reproduce my-sweep.toml --seeds 5 --json
 
       tacit reproduce report
@@ -76,8 +85,11 @@ def reproduce(
     from tacit.experiments import entry as entries
     from tacit.experiments import runner
 
-    _check(names, docs, quick, data, seeds, only, again, minutes)
+    names = names or []
+    _check(names, every, docs, quick, data, seeds, only, again, minutes)
     folder = out or Path("results")
+    if every:
+        return _all(folder, data, minutes, as_json)
     if names == ["list"]:
         return _list(folder, as_json)
     if names == ["report"]:
@@ -99,6 +111,7 @@ def reproduce(
 
 def _check(
     names: list[str],
+    every: bool,
     docs: Path | None,
     quick: bool,
     data: Path | None,
@@ -108,6 +121,13 @@ def _check(
     minutes: float,
 ) -> None:
     """Refuses options that do not go together."""
+    if every:
+        own = {"--quick": quick, "--seeds": seeds, "--only": only, "--again": again}
+        idle = [*names, *(flag for flag, given in own.items() if given)]
+        if idle:
+            raise TacitError(f"--all chooses rows and seeds by itself: leave out {', '.join(idle)}")
+    elif not names:
+        raise TacitError("name a table or figure of `tacit reproduce list`, or give --all")
     for_runs = {
         "--quick": quick,
         "--data": data,
@@ -126,6 +146,27 @@ def _check(
         raise TacitError("--only, --again and --minutes are for full runs; leave them or --quick out")
 
 
+def _all(folder: Path, data: Path | None, minutes: float, as_json: bool) -> None:
+    """Measures what is next, and says what it was."""
+    from tacit.base.terminal import progress_bar
+    from tacit.experiments import entry as entries
+    from tacit.experiments.next_rows import run_next
+
+    start_jax()
+    keep_compiled()
+    with progress_bar() as progress:
+        done = run_next(entries.entries(), folder, data, minutes, progress)
+    rows = [{"name": n.entry.name, "row": n.row.label, "seeds": n.seeds} for n in done.measured]
+    if as_json:
+        print_json({"measured": rows, "left": done.left, "refused": done.refused})
+        return
+    if rows:
+        print_table([["name", "row", "seeds"], *([str(v) for v in r.values()] for r in rows)])
+    for name, why in done.refused.items():
+        say(f"{name} left out: {why}")
+    say(f"{len(rows)} rows measured, {done.left} lack a result or a seed; the same command goes on with them")
+
+
 def _list(folder: Path, as_json: bool) -> None:
     from tacit.experiments import entry as entries
     from tacit.experiments import results_page
@@ -134,7 +175,8 @@ def _list(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json(known)
         return
-    print_table([["name", "paper", "where", "what", "measured", "takes"], *([*k.values()] for k in known)])
+    columns = ["name", "where", "what", "measured", "takes"]
+    print_table([columns, *([k[name] for name in columns] for k in known)])
 
 
 def _report(folder: Path, docs: Path, as_json: bool) -> None:

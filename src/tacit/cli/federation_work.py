@@ -180,7 +180,7 @@ def personalize(
     from tacit.network.assignments import personalize_said
     from tacit.network.office import Terms
     from tacit.network.orders import check_served, give
-    from tacit.personal.job import PersonalOptions, check_options, read_run
+    from tacit.personal.job import PersonalOptions, check_options, read_word_run
     from tacit.personal.personalize import KIND
     from tacit.personal.private import Protection
     from tacit.runs import read_config
@@ -200,7 +200,7 @@ def personalize(
     check_options(options)
     read_config(run)
     start_jax()
-    read_run(run)
+    read_word_run(run)
     transaction.check(out, KIND)
     check_served(place)
     said = {"run": str(run.resolve()), **personalize_said(options)}

@@ -220,6 +220,14 @@ def distill(
         Path | None,
         typer.Option(metavar="counts.tsv", help="Unigrams of a larger vocabulary, from `tacit count`."),
     ] = None,
+    unigram_weight: Annotated[
+        float,
+        typer.Option(
+            metavar="α",
+            help="With --unigrams: their share of the single words' probabilities, the model's own have the rest (1: "
+            "replace them).",
+        ),
+    ] = 1.0,
     client_counts: Annotated[
         float | None,
         typer.Option(
@@ -270,6 +278,8 @@ def distill(
 
       tacit distill runs/first --supplement tatoeba-en --cased --max-ngrams 200000 --out keyboard
 
+      tacit distill runs/first --unigrams runs/count/counts.tsv --unigram-weight 0.5
+
       tacit distill runs/first --client-counts 1000
 
       tacit distill runs/first --block never.txt --merge main_en.combined
@@ -282,7 +292,8 @@ def distill(
         one_of("--topology", topology, ("e", "i", "m", "r"))
     which: Any = topology  # one of the four, as checked above, or None
     options = DistillOptions(
-        supplement, order, max_ngrams, which, cased, pieces, unigrams, client_counts, sentences, seed
+        *(supplement, order, max_ngrams, which, cased, pieces, unigrams, unigram_weight),
+        *(client_counts, sentences, seed),
     )
     out, seconds = out or run / "ngram", _seconds(date) if date else None
     start_jax()

@@ -54,7 +54,26 @@ def personalize(
         int | None,
         typer.Option(help="At most this many people, drawn at random (default: all; 100 typists).", min=1),
     ] = None,
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="A/B/C",
+            help="Per cents of a person's words, in time: to tune on, for the gate, to measure on.",
+        ),
+    ] = "64/16/20",
     margin: MarginOption = None,
+    gate_tokens: Annotated[
+        int,
+        typer.Option(
+            help="Accept nobody with fewer words and ends to tune on (in the first two parts).", min=0
+        ),
+    ] = 0,
+    gate_baseline: Annotated[
+        float,
+        typer.Option(
+            help="Accept nobody for whom the global model is more accurate than this, on the second part."
+        ),
+    ] = 1.0,
     more: Annotated[
         bool,
         typer.Option(
@@ -77,7 +96,7 @@ def personalize(
 ) -> None:
     """Fine-tune for each person, measure from sums whether it helps, and reject it where it harms (the gate).
 
-    Each person's text is split in time: 64 % for tuning, 16 % for the gate, 20 % for measuring.
+    Each person's text is split in time: by default 64 % for tuning, 16 % for the gate, 20 % for measuring.
 
     Examples:
 
@@ -87,9 +106,12 @@ def personalize(
 
       tacit personalize runs/mine --corpus messages.jsonl.gz --batch 5 --lr 0.1 --margin 0.01 --json
 
+      tacit personalize runs/demo --split 50/25/25 --gate-tokens 500 --gate-baseline 0.4
+
       tacit personalize runs/demo --users 5000 --batch 5 --lr 1 --epsilon 8 --min-people 20
     """
     from tacit.base.terminal import progress_bar
+    from tacit.personal.gate import Condition
     from tacit.personal.job import PersonalOptions
     from tacit.personal.personalize import personalize as personalize_run
     from tacit.personal.private import Protection
@@ -105,6 +127,8 @@ def personalize(
         epochs,
         users or 0,
         margin,
+        _shares(split),
+        Condition(gate_tokens, gate_baseline),
         keep,
         more,
         Protection(epsilon, 1e-6 if delta is None else delta, min_people),
@@ -114,6 +138,16 @@ def personalize(
     with progress_bar() as progress:
         summary = personalize_run(run, out, options, data, progress).summary
     show(summary, out, as_json)
+
+
+def _shares(text: str) -> tuple[int, int, int]:
+    """Reads the per cents of `--split`."""
+    from tacit.personal.split import check_shares
+
+    try:
+        return check_shares([int(part) for part in text.split("/")])
+    except ValueError:
+        raise TacitError(f"--split {text}: not three whole per cents; write them like 64/16/20") from None
 
 
 def show(summary: Mapping[str, Any], out: Path, as_json: bool) -> None:

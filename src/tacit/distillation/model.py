@@ -58,6 +58,7 @@ class DistillOptions:
     cased: bool = False  # restore capitals
     pieces: Path | None = None  # for a word-piece model: a run over words that infers n-grams in its place
     unigrams: Path | None = None  # counts.tsv of `tacit count`: the single words of a larger vocabulary
+    unigram_weight: float = 1.0  # share of these counts in the unigrams; 1: in place of the model's own
     client_counts: float | None = None  # λ: n-grams counted on the clients, mixed into the network's weights
     sentences: int = 20_000  # drawn from the network
     seed: int = 0
@@ -113,7 +114,9 @@ def distilled_model(
         model = _from_words(source, supplemental, options, recast, mix, progress)
     if options.unigrams:
         shares = capitals.shares(caser) if caser else None
-        model, words = with_unigrams(model, words, counts, variants=shares, locale=locale)
+        model, words = with_unigrams(
+            model, words, counts, options.unigram_weight, variants=shares, locale=locale
+        )
     require(model, words)
     name, corpus = (beside.name, beside.text.corpus) if beside else (None, None)
     return Distilled(words, model, supplemental, name, corpus, caser, topology)
@@ -126,7 +129,13 @@ def words_of(run: runs.Run) -> Vocabulary:
 
 def unigram_counts(options: DistillOptions) -> dict[str, float]:
     """Reads the counts of `--unigrams` and refuses entries that are not words or not counts."""
+    if not 0 < options.unigram_weight <= 1:
+        raise TacitError(f"--unigram-weight {options.unigram_weight:g} must be above 0 and at most 1")
     if not options.unigrams:
+        if options.unigram_weight != 1:
+            raise TacitError(
+                "--unigram-weight needs --unigrams, the counts to mix in; add that or leave it out"
+            )
         return {}
     counts = read_counts(options.unigrams)
     for word, n in counts.items():

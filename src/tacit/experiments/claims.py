@@ -1,7 +1,7 @@
 """Checks a paper's claims against measured rows: confirmed, contradicted, or no clear difference.
 
 A claim is confirmed if it holds for every seed, and contradicted if it fails for every seed; otherwise there is no
-clear difference. With fewer seeds than the entry requires there is no verdict. A row that never reached its target is
+clear difference. With fewer seeds than the entry requires the claim is open. A row that never reached its target is
 worse than any row that did.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tacit.experiments.entry import Claim, Entry
 from tacit.experiments.results import figure
 
-SAME, OTHER, UNCLEAR, OPEN, FEW = "yes", "no", "no clear difference", "not run", "too few seeds"
+SAME, OTHER, UNCLEAR, NOT_RUN, OPEN = "yes", "no", "no clear difference", "not run", "open"
 
 
 class Verdict(NamedTuple):
@@ -34,12 +34,12 @@ def check(entry: Entry, rows: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
 def _check(entry: Entry, claim: Claim, rows: Mapping[str, Mapping[str, Any]]) -> Verdict:
     values = [rows.get(label, {}).get("values", {}).get(claim.metric) for label in claim.labels]
     if not all(values):
-        return Verdict(claim, OPEN, "")
+        return Verdict(claim, NOT_RUN, "")
     metric = entry.metric(claim.metric)
     seeds = min(len(v) for v in values)
     figures = " · ".join(figure(v[:seeds], metric.shown, around=False) for v in values)
     if seeds < entry.seeds:
-        return Verdict(claim, FEW, figures)
+        return Verdict(claim, OPEN, figures)
     low = metric.better == "low"
     worst = math.inf if low else -math.inf
     by_seed = [[worst if (value := v[s]) is None else value for v in values] for s in range(seeds)]

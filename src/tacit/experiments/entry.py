@@ -2,6 +2,7 @@
 
     title, paper, where, about      what it is; `kind` names the module of `tacit.experiments.kinds` that measures it
     data, takes, seeds              datasets, duration of a full run, number of seeds
+    scale                           what is smaller here than in the paper, printed in every report of the entry
     note                            remarks, printed below the table
     [settings]                      settings of all rows
     [[rows]]                        one row: a label and its settings
@@ -41,7 +42,7 @@ from tacit.federated.code_hash import short_hash
 Settings = Mapping[str, Any]
 
 _KEYS = {
-    "title", "paper", "where", "about", "kind", "data", "takes", "seeds", "note", "plot", "settings", "rows",
+    "title", "paper", "where", "about", "kind", "data", "takes", "seeds", "scale", "note", "plot", "settings", "rows",
     "grid", "choices", "published", "metrics", "claims", "quick",
 }  # fmt: skip
 
@@ -133,6 +134,7 @@ class Entry:
     metrics: tuple[Metric, ...]
     data: tuple[str, ...] = ()
     seeds: int = 3
+    scale: str = ""  # of a table measured at a smaller scale than the paper's
     note: str = ""
     claims: tuple[Claim, ...] = ()
     plots: tuple[Plot, ...] = ()
@@ -243,7 +245,7 @@ def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> En
             data=tuple(tables.get("data", ())),
             quick=_quick(tables.get("quick", {})),
             **{k: tables[k] for k in ("title", "paper", "where", "kind", "about", "takes")},
-            **{k: tables[k] for k in ("seeds", "note") if k in tables},
+            **{k: tables[k] for k in ("seeds", "scale", "note") if k in tables},
         )
     except (KeyError, TypeError) as error:
         raise TacitError(f"experiment '{name}': {error} is missing or unknown in its file") from None
@@ -263,7 +265,7 @@ def _of_other_type(name: str, error: Exception) -> TacitError:
 _MOST_ROWS = 10_000  # of a sweep: each is trained, and a grid of ten axes would never end
 
 _TYPES: dict[str, tuple[type, str]] = {
-    **dict.fromkeys(("title", "where", "kind", "about", "takes", "note"), (str, "a string")),
+    **dict.fromkeys(("title", "where", "kind", "about", "takes", "scale", "note"), (str, "a string")),
     **dict.fromkeys(("paper", "seeds"), (int, "a whole number")),
     **dict.fromkeys(("settings", "choices", "published", "quick"), (dict, "a table")),
     "data": (list, "a list"),

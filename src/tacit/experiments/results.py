@@ -105,6 +105,20 @@ def row_of(row: Row, kind: str, seeds: Sequence[int], cells: Sequence[Mapping[st
     }
 
 
+def cells_of(row: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Returns the cells that a row was made of, by seed, so that more seeds can be added to it."""
+    return {
+        seed: {
+            "values": {n: values[i] for n, values in row["values"].items()},
+            "curves": {n: curves[i] for n, curves in row["curves"].items() if curves[i] is not None},
+            "seconds": row["seconds"][i],
+            "machine": row["machine"],
+            "date": row["date"],
+        }
+        for i, seed in enumerate(row["seeds"])
+    }
+
+
 def write(entry: Entry, rows: Sequence[Mapping[str, Any]], path: Path) -> dict[str, Any]:
     """Writes a results file with these rows and the earlier rows whose configuration has not changed."""
     import jax

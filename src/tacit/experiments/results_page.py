@@ -37,7 +37,9 @@ This page compares published figures with ours. `tacit reproduce report` writes 
 - Measured values are means over seeds ± their standard deviation.
 - A dash is a value that was not published or is not defined, or a target that no run reached.
 - A claim is confirmed ("yes") or contradicted ("no") only if every seed agrees, with at least three seeds where
-  results depend on chance. Claims marked (ours) are targets of Tacit, stated in no paper.
+  results depend on chance; measured with fewer seeds than the entry asks for, it is "open".
+- Claims marked (ours) are targets of Tacit, stated in no paper.
+- A table under the words "Smaller scale" was measured at another scale than the paper's; compare orders, not sizes.
 - Times are sums over runs; several runs may have shared the machine.
 - Errors in the papers are listed in [errata.md](errata.md).
 
@@ -45,6 +47,7 @@ This page compares published figures with ours. `tacit reproduce report` writes 
 tacit reproduce list                          # all experiments, their state, how long the rest takes
 tacit reproduce spam --data ~/data            # measure one; datasets are named as in `tacit data list`
 tacit reproduce table-2 --only ptb --minutes 30 --data ~/data    # some rows, 30 minutes; the same command resumes
+tacit reproduce --all --minutes 60 --data ~/data    # whatever is next in all tables; the same command goes on
 tacit reproduce table-2 --quick               # a few seconds, on synthetic data
 tacit reproduce report                        # write this page
 ```
@@ -54,13 +57,33 @@ counts as not run.
 """
 
 
+_SECTIONS = {
+    "Papers 1 and 2": (1, 2),
+    "Paper 3": (3,),
+    "Paper 4": (4,),
+    "Paper 5": (5,),
+    "Beyond the papers": (0,),
+}
+
+
+def named(entry: Entry) -> str:
+    """Returns the paper and its table or figure; "" for an entry of no paper.
+
+    >>> from tacit.experiments.entry import find
+    >>> named(find("personal-grid")), named(find("table-1"))
+    ('paper 3, Table 1', 'papers 1 and 2, Table I / 1')
+    """
+    papers = "papers 1 and 2" if 1 <= entry.paper <= 2 and "/" in entry.where else f"paper {entry.paper}"
+    return f"{papers}, {entry.where}" if entry.paper else ""
+
+
 def overview(entry: Entry, folder: Path) -> dict[str, str]:
     """Returns the columns of one entry for `tacit reproduce list`."""
     done = len(measured(entry, folder))
     return {
         "name": entry.name,
         "paper": str(entry.paper or "—"),
-        "where": entry.where,
+        "where": named(entry) or entry.where,
         "what": entry.title,
         "measured": f"{done} of {len(entry.rows)} rows" if done else "not run",
         "takes": entry.takes,
@@ -133,7 +156,7 @@ def write(folder: Path, docs: Path) -> list[Path]:
 def text(folder: Path) -> str:
     """Returns the text of the page."""
     parts = [_HEAD, _summary(folder)]
-    for title, papers in (("Papers 1 and 2", (1, 2)), ("Paper 5", (5,)), ("Beyond the papers", (0,))):
+    for title, papers in _SECTIONS.items():
         parts.append(f"\n## {title}\n")
         parts += [_part(entry, measured(entry, folder)) for entry in entries() if entry.paper in papers]
     return "\n".join(parts)
@@ -149,14 +172,14 @@ def _picture(entry: Entry, number: int, rows: Rows) -> str:
 def _summary(folder: Path) -> str:
     """Returns a table that counts the verdicts of each entry's claims."""
     lines = [
-        "| experiment | claims confirmed | contradicted | no clear difference | not run, or too few seeds |",
+        "| experiment | claims confirmed | contradicted | no clear difference | open, or not run |",
         "|---|---|---|---|---|",
     ]
     for entry in entries():
         verdicts = [v.outcome for v in claims.check(entry, measured(entry, folder)) if not v.claim.ours]
         if verdicts:
             known = [str(verdicts.count(kind) or "") for kind in (claims.SAME, claims.OTHER, claims.UNCLEAR)]
-            left = str(verdicts.count(claims.OPEN) + verdicts.count(claims.FEW) or "")
+            left = str(verdicts.count(claims.OPEN) + verdicts.count(claims.NOT_RUN) or "")
             counts = " | ".join([*known, left])
             lines.append(f"| [{entry.name}](#{entry.name}) | {counts} |")
     return "\n".join(lines) + "\n"
@@ -164,12 +187,13 @@ def _summary(folder: Path) -> str:
 
 def _part(entry: Entry, rows: Rows) -> str:
     """Returns the section of one entry: description, table, claims, plots."""
-    papers = "papers 1 and 2" if 1 <= entry.paper <= 2 and "/" in entry.where else f"paper {entry.paper}"
-    where = f", {papers}, {entry.where}" if entry.paper else ""
+    where = f", {named(entry)}" if entry.paper else ""
     parts = [
         f'<a id="{entry.name}"></a>\n### {entry.title}\n',
         f"`{entry.name}`{where}. {entry.about}\n",
     ]
+    if entry.scale:
+        parts.append(f"**Smaller scale.** {entry.scale}\n")
     if not rows:
         parts.append(f"**Not run.** A full run takes {entry.takes}.\n")
     if rows:

@@ -2,8 +2,8 @@
 
 A killed sweep resumes: finished parts are in `.parts`, named by the hash of their settings and the seed, so only rows
 whose settings have changed are measured again. Two more kinds of rows are skipped unless `again` is set: rows in the
-results file with their current settings, and rows whose run another entry has measured already (the row without noise
-of `noise` is a row of `table-2`, for example).
+results file with their current settings (a row with too few seeds gets the missing ones), and rows whose run another
+entry has measured already (the row without noise of `noise` is a row of `table-2`, for example).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from tacit.base.locks import held, remove_leftovers
 from tacit.base.progress import Progress, no_progress
 from tacit.base.reading import read_object
 from tacit.experiments.entry import Entry, Row, Settings, entries
-from tacit.experiments.results import Measured, cell, check_folder, measured, row_of, write
+from tacit.experiments.results import Measured, cell, cells_of, check_folder, measured, row_of, write
 
 Say = Callable[[str], None]
 
@@ -66,17 +66,20 @@ def run(
     progress: Progress = no_progress,
     again: bool = False,
     minutes: float = math.inf,
+    some: Sequence[Row] | None = None,
 ) -> dict[str, Any]:
     """Measures the missing rows of an entry, writes `out`/NAME.json and returns its content.
 
-    After `minutes` no further row or seed is begun, and the complete rows are written.
+    After `minutes` no further row or seed is begun, and the complete rows are written. `some` are the rows to measure,
+    instead of those that contain `only`.
     """
     numbers = list(range(entry.seeds if seeds is None else seeds))
     known = {} if again else measured(entry, out)
     complete = {
         label for label, row in known.items() if "from" not in row and len(row["seeds"]) >= len(numbers)
     }
-    rows = [row for row in chosen(entry, only) if row.label not in complete]
+    wanted = chosen(entry, only) if some is None else some
+    rows = [row for row in wanted if row.label not in complete]
     taken = [] if again else borrowed(entry, rows, numbers, out)
     there = {row["label"] for row in taken}
     todo = [row for row in rows if row.label not in there]
@@ -85,7 +88,14 @@ def run(
     parts = _parts(out, entry.name)
     with held(parts, out / f"{entry.name}.json"):
         remove_leftovers(parts)
-        finished = _cells(entry, todo, numbers, data, parts, progress, time.monotonic() + 60 * minutes)
+        deadline = time.monotonic() + 60 * minutes
+        earlier = {
+            (label, seed): cell
+            for label, row in known.items()
+            if "from" not in row
+            for seed, cell in cells_of(row).items()
+        }
+        finished = _cells(entry, todo, numbers, data, parts, progress, deadline, earlier)
         result = write(entry, [*taken, *finished], out / f"{entry.name}.json")
         done = there | {row["label"] for row in finished}
         for row in rows:
@@ -125,7 +135,7 @@ def borrowed(entry: Entry, rows: Sequence[Row], seeds: Sequence[int], folder: Pa
         ([other.name, label], lent)
         for other in others
         for label, lent in measured(other, folder).items()
-        if "from" not in lent and lent["seeds"] == list(seeds)
+        if "from" not in lent and lent["seeds"][: len(seeds)] == list(seeds)
     ]
     taken = []
     for row in rows:
@@ -205,14 +215,19 @@ def _cells(
     parts: Path,
     progress: Progress,
     deadline: float = math.inf,
+    earlier: Mapping[tuple[str, int], dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Measures rows until the deadline; returns the complete ones."""
+    """Measures rows until the deadline; returns the complete ones. `earlier` are cells by label and seed."""
     measure, done, every = measure_of(entry.kind), 0, max(1, len(rows) * len(seeds))
     finished: list[dict[str, Any]] = []
     for row in rows:
         cells = []
         for seed in seeds:
             folder = parts / f"{row.hash(entry.kind)}-{seed}"
+            if earlier and (row.label, seed) in earlier:
+                cells.append(earlier[row.label, seed])
+                done += 1
+                continue
             if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
                 return finished
             words = f"{entry.name}: {row.label}, seed {seed}"

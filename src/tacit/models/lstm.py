@@ -12,7 +12,7 @@ Paper 4 (section 7.1, Table 2) and paper 5 (section 6.1) use one cell with optio
   one k-th of their weights. The projection mixes the groups.
 
 A coupled, normalised layer has 3Nh·2Ne + 3Nh + Nh·Ne + 8Nh parameters. An uncoupled, normalised cell has no gate
-bias, because the normalisation's shift takes its place; this gives P4K-G its published 2.71M parameters.
+bias, because the normalisation's shift takes its place; so P4K-G has 2,718,080 parameters, and 2.71M are published.
 """
 
 from __future__ import annotations

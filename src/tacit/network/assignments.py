@@ -39,8 +39,9 @@ def count_said(asked: Asked, listed: Whitelist) -> dict[str, Any]:
 
 
 def personalize_said(options: PersonalOptions) -> dict[str, Any]:
-    """Returns what an order to personalise says beside its run."""
-    return {"options": {**dataclasses.asdict(options), "protection": options.protection._asdict()}}
+    """Returns what an order to personalise says beside its run; clients split and gate as by default."""
+    said = {**dataclasses.asdict(options), "protection": options.protection._asdict()}
+    return {"options": {name: value for name, value in said.items() if name not in ("split", "condition")}}
 
 
 class Desk(NamedTuple):

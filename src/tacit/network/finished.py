@@ -19,7 +19,7 @@ from tacit.network.tasks.personalize import Answered, Job, device_reports, netwo
 from tacit.network.training import networked
 from tacit.personal import choosing, private, sums
 from tacit.personal.choosing import Devices, People, Personalised
-from tacit.personal.job import PersonalOptions, read_run
+from tacit.personal.job import PersonalOptions, read_word_run
 from tacit.personal.personalize import store
 from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS
 from tacit.personal.strategies import Strategy
@@ -85,7 +85,7 @@ def personalize(
     terms: Terms,
 ) -> Personalised:
     """Personalises a run's model on the clients and writes the directory that `tacit personalize` writes."""
-    run = read_run(path)
+    run = read_word_run(path)
     return store(path, out, lambda: personalised(run, options, office_of(run, courier, population, terms)))
 
 

@@ -60,11 +60,14 @@ def cross_fit(
 
 
 def who_is_accepted(
-    gated: CrossFit, looks: Mapping[Strategy, tuple[sums.Outcome, sums.Outcome]], halves: np.ndarray
+    gated: CrossFit,
+    looks: Mapping[Strategy, tuple[sums.Outcome, sums.Outcome]],
+    halves: np.ndarray,
+    condition: gate.Condition = gate.ANYBODY,
 ) -> np.ndarray:
     """Returns who gets a personal model, [users] bool, which each device decides for itself; `halves` [users]."""
     accepted = np.zeros(len(halves), bool)
     for h in (0, 1):
-        passed = gate.level(looks[gated.chosen[h]][0], gated.margins) > gated.places[h]
+        passed = gate.level(looks[gated.chosen[h]][0], gated.margins, condition) > gated.places[h]
         accepted |= passed & (halves == 1 - h)
     return accepted

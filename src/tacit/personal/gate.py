@@ -1,8 +1,10 @@
 """The gate: a personal model is used only if it helps on text that it was not tuned on.
 
-A model is tuned on the first 64 % of a person's text, evaluated on the next 16 %, and accepted only if accuracy there
-is better by a margin. The effect is measured on the last 20 %, which neither tuning nor the gate uses. Paper 3 (section
-2) proposes such a gate and does not specify it.
+A model is tuned on the first part of a person's text (64 %), evaluated on the second (16 %), and accepted only if
+accuracy there is better by a margin. A `Condition` may also ask for enough text to tune on, and for a global model that
+is not too good for this person: paper 3 (Figure 3) finds that both decide who gains. The effect is measured on the
+third part (20 %), which neither tuning nor the gate uses. Paper 3 (section 2) proposes such a gate and leaves its
+condition to the practitioner.
 
 People must not choose the strategy and margin that are reported for them, so each half chooses for the other. A device
 sends one report of whole numbers: which margins it passed, and the change on the last part. From the sum of one half's
@@ -16,7 +18,7 @@ part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax.scipy.special import betainc
@@ -30,6 +32,16 @@ LEAST_WORDS = 300  # in the last part, for the test to apply
 HARM = 0.02  # share of those tested that may be significantly worse, or one person
 ENOUGH = 0.95  # of the highest mean gain: a larger margin is taken if it keeps this much
 
+
+class Condition(NamedTuple):
+    """What a person must have to get a personal model, beside the gain that the margin asks for."""
+
+    least_tokens: int = 0  # words and ends in the first two parts
+    most_baseline: float = 1.0  # accuracy of the global model on the second part, at most
+
+
+ANYBODY = Condition()
+
 FIGURES = ("users", "baseline", "delta", "worse", "tested", "significantly_worse")
 
 
@@ -38,6 +50,28 @@ def check_margin(margin: float) -> float:
     if not 0 <= margin <= 1:
         raise TacitError(f"--margin {margin:g} must lie between 0 and 1: a gain of accuracy, like 0.01")
     return margin
+
+
+def check_condition(condition: Condition) -> Condition:
+    """Returns the condition; refuses one that nobody or everybody meets by mistake."""
+    if condition.least_tokens < 0:
+        raise TacitError(f"--gate-tokens {condition.least_tokens} must be at least 0")
+    if not 0 < condition.most_baseline <= 1:
+        raise TacitError(
+            f"--gate-baseline {condition.most_baseline:g} must be above 0 and at most 1: an accuracy, like 0.2"
+        )
+    return condition
+
+
+def in_words(condition: Condition) -> str:
+    """Returns what the condition adds to a margin, in words.
+
+    >>> in_words(ANYBODY), in_words(Condition(500, 0.2))
+    ('', ', from 500 tokens to tune on, where accuracy before is at most 0.2')
+    """
+    tokens = f", from {condition.least_tokens:,} tokens to tune on" if condition.least_tokens else ""
+    below = condition.most_baseline < 1
+    return tokens + (f", where accuracy before is at most {condition.most_baseline:g}" if below else "")
 
 
 def passes(won: np.ndarray, lost: np.ndarray, words: np.ndarray, margin: float) -> np.ndarray:
@@ -66,18 +100,30 @@ def significantly_worse(last: Outcome) -> np.ndarray:
     return (last.words >= LEAST_WORDS) & (mcnemar(last.lost, last.won) <= LEVEL)
 
 
-def level(look: Outcome, margins: Sequence[float]) -> np.ndarray:
-    """Returns how many of the rising margins each person's second part passes, [users]."""
+def level(look: Outcome, margins: Sequence[float], condition: Condition = ANYBODY) -> np.ndarray:
+    """Returns how many of the rising margins each person's second part passes, [users]; 0 without the condition."""
     passed = np.stack([passes(look.won, look.lost, look.words, m) for m in margins])
-    return np.where(look.finite, passed.sum(axis=0), 0).astype(np.int64)
+    may = (
+        look.finite
+        & (look.tokens >= condition.least_tokens)
+        & (look.before <= condition.most_baseline * look.words + 1e-9)
+    )
+    return np.where(may, passed.sum(axis=0), 0).astype(np.int64)
 
 
-def gate_report(look: Outcome, last: Outcome, k: int, margins: Sequence[float], seed: int) -> np.ndarray:
+def gate_report(
+    look: Outcome,
+    last: Outcome,
+    k: int,
+    margins: Sequence[float],
+    seed: int,
+    condition: Condition = ANYBODY,
+) -> np.ndarray:
     """Returns the report of person k: figures of the last part by margins passed, [groups, margins + 1, figures]."""
     one = Outcome(*(field[k : k + 1] for field in last))
     words, change = max(1, int(last.words[k])), int(last.won[k]) - int(last.lost[k])
     report = empty_report(margins)
-    passed = level(Outcome(*(field[k : k + 1] for field in look)), margins)[0]
+    passed = level(Outcome(*(field[k : k + 1] for field in look)), margins, condition)[0]
     report[int(group_of(last.ids[k : k + 1], seed)[0]), passed] = [
         1,
         rounded(int(last.before[k]) * UNIT, words),
@@ -94,10 +140,13 @@ def empty_report(margins: Sequence[float]) -> np.ndarray:
     return np.zeros((GROUPS, len(margins) + 1, len(FIGURES)), np.int64)
 
 
-def total(look: Outcome, last: Outcome, margins: Sequence[float], seed: int) -> np.ndarray:
+def total(
+    look: Outcome, last: Outcome, margins: Sequence[float], seed: int, condition: Condition = ANYBODY
+) -> np.ndarray:
     """Returns the sum of everybody's reports, which is all that the server gets."""
     every = range(len(last.ids))
-    return add((gate_report(look, last, k, margins, seed) for k in every), empty_report(margins))
+    reports = (gate_report(look, last, k, margins, seed, condition) for k in every)
+    return add(reports, empty_report(margins))
 
 
 _EFFECT = (

@@ -18,7 +18,7 @@ from tacit.base.errors import TacitError
 from tacit.base.progress import Progress, no_progress
 from tacit.personal import gate, private
 from tacit.personal.private import Protection
-from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, Users, split
+from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, SHARES, Users, check_shares, split
 from tacit.text.catalogue import same_corpus
 from tacit.text.corpus import Corpus, fingerprint
 from tacit.text.encode import everybody, numbered, of_people, packed
@@ -41,6 +41,10 @@ class PersonalOptions:
     epochs: int = 1  # E
     users: int = 0  # at most; 0: everybody, or 100 typists
     margin: float | None = None  # None: chosen from other people's sums
+    split: tuple[int, int, int] = (
+        SHARES  # per cent of a person's words: to tune on, for the gate, to measure on
+    )
+    condition: gate.Condition = gate.ANYBODY  # what the gate asks beside the margin
     keep: int = 10  # personal models stored, at most
     strategies: bool = False  # also try parts of the model, mixtures and the cache
     protection: Protection = private.NONE  # of the sums over people
@@ -58,6 +62,8 @@ class Job(NamedTuple):
 def check_options(options: PersonalOptions) -> None:
     """Refuses settings that cannot be tried."""
     private.check(options.protection)
+    check_shares(options.split)
+    gate.check_condition(options.condition)
     if options.margin is not None:
         gate.check_margin(options.margin)
     if not options.batches or min(options.batches) < 1:
@@ -73,17 +79,19 @@ def read_job(
 
     People with too little text are counted and left out; there may be nobody left (`check_people`).
     """
-    run = read_run(path)
+    run = runs.load(path)
     whose, text = people(run, options, data, progress)
-    return Job(run, options, whose, split(text, options.users, run.config.seed))
+    ends = run.spelling.pieces.ends if run.spelling else None
+    return Job(run, options, whose, split(text, options.users, run.config.seed, options.split, ends))
 
 
-def read_run(path: Path) -> runs.Run:
-    """Reads a run; refuses one over pieces of words."""
+def read_word_run(path: Path) -> runs.Run:
+    """Reads a run for the clients of a federation, who get its words; refuses one over pieces of words."""
     run = runs.load(path)
     if run.spelling:
         raise TacitError(
-            f"{path} predicts pieces of words, and personalisation is measured in words; give another run"
+            f"{path} predicts pieces of words, which clients of a federation do not get; give another run, or use "
+            "`tacit personalize`"
         )
     return run
 
@@ -111,7 +119,7 @@ def people(
     if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
         same = dataclasses.replace(config.text, corpus=corpus)  # the run's corpus in another file
     if same:
-        ready = runs.prepare(dataclasses.replace(config, text=same), run.vocabulary, data, progress)
+        ready = runs.prepare(dataclasses.replace(config, text=same), run.encoder, data, progress)
         if len(ready.valid) == len(ready.test) == 1 and ready.seen is None:
             raise _without_people(corpus)
         return f"{corpus}, held-out people", join([ready.valid, ready.test])
@@ -119,7 +127,7 @@ def people(
         raise _without_people(corpus)
     text = everybody(source, lower, progress, config.text.locale)
     return f"{corpus}, everybody", packed(
-        text, of_people(text, np.arange(len(source)), LONGEST_SCORED), run.vocabulary
+        text, of_people(text, np.arange(len(source)), LONGEST_SCORED), run.encoder
     )
 
 
@@ -132,7 +140,7 @@ def _new_typists(run: runs.Run, count: int, progress: Progress) -> tuple[str, Pa
     sizes, lower = generated.sizes()[numbers], config.text.case == "lower"
     text = numbered(generated, numbers, sizes, lower, progress, config.text.locale)
     name = f"typists {first} to {first + count - 1}, not in the run's training"
-    return name, packed(text, of_people(text, np.arange(count), LONGEST_SCORED), run.vocabulary)
+    return name, packed(text, of_people(text, np.arange(count), LONGEST_SCORED), run.encoder)
 
 
 def _without_people(corpus: str) -> TacitError:

@@ -25,8 +25,9 @@ def personalised(job: Job, progress: Progress = no_progress) -> Personalised:
         options.max_tokens, options.epochs, config.text.max_words, config.client.batching, seed
     )
     measuring = stage(progress, 0, choosing.stages(options)[0], "measuring the global model")
-    ready = trial.prepare(run.model, run.params, users, tuning, measuring)
-    guard = private.guard(options.protection, choosing.tables(options))
+    pieces = run.spelling.pieces if run.spelling else None
+    ready = trial.prepare(run.model, run.params, users, tuning, measuring, pieces)
+    guard = private.guard(options.protection, choosing.tables(options), condition=options.condition)
     halves = sums.half_of(users.ids, seed)
     looks: dict[Strategy, tuple[Outcome, Outcome]] = {}
 
@@ -41,7 +42,7 @@ def personalised(job: Job, progress: Progress = no_progress) -> Personalised:
 
     devices = Devices(totals, gate_totals, lambda: np.bincount(halves, minlength=2).tolist())
     found = choosing.tried(options, devices, progress)
-    accepted = who_is_accepted(found.gated, looks, halves)
+    accepted = who_is_accepted(found.gated, looks, halves, options.condition)
     models = _kept_models(job, ready, found.gated, halves, accepted)
     people = People(job.whose, len(users), users.left_out)
     return choosing.result(run, options, tuning, people, found, guard, models)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,12 +70,18 @@ def check(protection: Protection) -> None:
         raise TacitError(f"--min-people {protection.min_people} must be at least 0")
 
 
-def guard(protection: Protection, tables: int, source: Source | None = None) -> Guard:
+def guard(
+    protection: Protection,
+    tables: int,
+    source: Source | None = None,
+    condition: gate.Condition = gate.ANYBODY,
+) -> Guard:
     """Returns the protected sums of `tables` strategies and the gate; without protection they are the plain ones."""
+    gate_sum = gate.total if condition == gate.ANYBODY else partial(gate.total, condition=condition)
     if protection.epsilon is None:
         if not protection.min_people:
             same: Callable[[Any], Any] = lambda table: table  # noqa: E731
-            return Guard(sums.total, gate.total, lambda: PLAIN, lambda: 0, False, same, same)
+            return Guard(sums.total, gate_sum, lambda: PLAIN, lambda: 0, False, same, same)
         sigma = 0.0
     else:
         exact = library("dp_accounting.gaussian_mechanism").get_sigma_gaussian
@@ -117,7 +124,7 @@ def guard(protection: Protection, tables: int, source: Source | None = None) -> 
         )
 
     def gate_total(look: Outcome, last: Outcome, margins: Sequence[float], seed: int) -> np.ndarray:
-        return protect_gate_total(gate.total(look, last, margins, seed))
+        return protect_gate_total(gate_sum(look, last, margins, seed))
 
     def protect_gate_total(plain: np.ndarray) -> np.ndarray:
         return protect(plain, _GATE_BOUNDS, math.sqrt(len(_GATE_BOUNDS)))

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tacit.base.printable import html_text
+from tacit.personal.gate import Condition
+from tacit.personal.gate import in_words as condition_words
+from tacit.personal.split import SHARES
 from tacit.personal.sums import HUNDREDTHS
 from tacit.runs import plots
 from tacit.runs.report import document, table
@@ -190,19 +193,27 @@ def sentence(summary: Mapping[str, Any]) -> str:
     )
 
 
+def shares(summary: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Returns the per cents of a person's words in the three parts; an older summary does not name them."""
+    first, second, last = summary.get("split", SHARES)
+    return first, second, last
+
+
 def section(summary: Mapping[str, Any], link: str) -> list[str]:
     """Returns a section for the run's report: the grid, the distribution of changes, the effect of the gate."""
+    first, second, last = shares(summary)
     return [
         "<h2>Personalised</h2>",
         f"<p>{html_text(sentence(summary))}.</p>",
         table([row[:-1] for row in grid(summary)]),
-        "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % in "
-        "batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of people).</p>",
+        f"<p>Change of top-1 accuracy on the last {last} % of each person's text, after tuning on the earlier "
+        f"{first + second} % in batches of B sentences at rate L. ± is a 95 % interval (jackknife over 50 groups of "
+        "people).</p>",
         *(plots.figure(svg) for svg in histograms(summary)),
         table(gate(summary)),
-        "<p>For the gate a model is tuned on the first 64 % and tested on the next 16 %; it is kept only if it is "
-        "better there. That is less text than above, so “without” differs from the change above. All figures are of "
-        f'the last 20 %. <a href="{html_text(link)}">Who gains, and the effect of every margin</a></p>',
+        f"<p>For the gate a model is tuned on the first {first} % and tested on the next {second} %; it is kept only "
+        "if it is better there. That is less text than above, so “without” differs from the change above. All figures "
+        f'are of the last {last} %. <a href="{html_text(link)}">Who gains, and the effect of every margin</a></p>',
     ]
 
 
@@ -210,6 +221,8 @@ def page(summary: Mapping[str, Any]) -> str:
     """Returns the page as HTML."""
     s, t, best = summary, summary["tuning"], summary["best"]
     title = f"Tacit: {s['run']}, personalised"
+    first, second, last = shares(s)
+    asked = condition_words(Condition(**s.get("condition", {})))
     passes = f"{t['epochs']} epoch{'s' if t['epochs'] > 1 else ''}"
     limit = f"{t['max_tokens']:,} tokens at most" if t["max_tokens"] else "no limit of tokens"
     chose = (
@@ -224,10 +237,10 @@ def page(summary: Mapping[str, Any]) -> str:
             f"<p><b>Recommended:</b> {html_text(s['recommendation'])}.</p>",
             "<h2>The grid (Table 1)</h2>",
             table(grid(s)),
-            "<p>Change of top-1 accuracy on the last 20 % of each person's text, after tuning on the earlier 80 % "
-            f"({passes}, {limit}), from a mean of {s['grid'][0]['baseline']:.4f}. ± is a 95 % interval (jackknife over "
-            "50 groups of people). <b>Published</b>: paper 3, over 300,000 users of Gboard in American English, from "
-            "0.166. The model and the people differ: compare shapes, not sizes.</p>",
+            f"<p>Change of top-1 accuracy on the last {last} % of each person's text, after tuning on the earlier "
+            f"{first + second} % ({passes}, {limit}), from a mean of {s['grid'][0]['baseline']:.4f}. ± is a 95 % "
+            "interval (jackknife over 50 groups of people). <b>Published</b>: paper 3, over 300,000 users of Gboard in "
+            "American English, from 0.166. The model and the people differ: compare shapes, not sizes.</p>",
             "<h2>Distribution of the change over people (Figure 2)</h2>",
             *(plots.figure(svg) for svg in histograms(s)),
             "<h2>Who gains (Figure 3)</h2>",
@@ -239,9 +252,9 @@ def page(summary: Mapping[str, Any]) -> str:
             f"{_half(best['ci95'])} ({best['relative']:+.1%}).</p>",
             "<h2>The effect of the gate</h2>",
             table(gate(s)),
-            "<p>Tuned on the first 64 % of each person's text, tested on the next 16 %, measured on the last 20 %, "
-            f"which neither used; strategy and margin: {chose}. Significantly worse: McNemar's exact test, one-sided, "
-            "5 %, over people with at least 300 words in the last part.</p>",
+            f"<p>Tuned on the first {first} % of each person's text, tested on the next {second} %, measured on the "
+            f"last {last} %, which neither used; strategy and margin: {chose}{asked}. Significantly worse: McNemar's "
+            "exact test, one-sided, 5 %, over people with at least 300 words in the last part.</p>",
             table(margins(s)),
             f"<p>{s['accepted']} people were accepted; {len(s['stored'])} of their models are stored.</p>",
             "<h2>What the server saw</h2>",

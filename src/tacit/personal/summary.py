@@ -67,7 +67,7 @@ def _described(strategy: Strategy, report: sums.DeviceReport, params: Params) ->
     }
 
 
-def _recommendation(summary: Mapping[str, Any], best: Strategy) -> str:
+def _recommendation(summary: Mapping[str, Any], best: Strategy, condition: gate.Condition) -> str:
     """Returns what to do, in one sentence."""
     chosen, gated = summary["best"], summary["gate"]
     if chosen["delta_mean"] <= 0:
@@ -78,7 +78,8 @@ def _recommendation(summary: Mapping[str, Any], best: Strategy) -> str:
         else ""
     )
     return (
-        f"tune by {best.name}{rates}, accept where the second part gains {gated['margin']:g} or more: top-1 accuracy "
+        f"tune by {best.name}{rates}, accept where the second part gains {gated['margin']:g} or "
+        f"more{gate.in_words(condition)}: top-1 accuracy "
         f"{chosen['baseline']:.3f} becomes {chosen['baseline'] + chosen['delta_mean']:.3f} ({chosen['relative']:+.1%}) "
         "without the gate; with it, "
         f"{gated['accepted_share']:.0%} of people get a personal model and {gated['worse_share']:.1%} type worse "
@@ -98,7 +99,11 @@ def json_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def figures(
-    grid: Sequence[Strategy], totals: strategies.Totals, gated: CrossFit, params: Params
+    grid: Sequence[Strategy],
+    totals: strategies.Totals,
+    gated: CrossFit,
+    params: Params,
+    condition: gate.Condition = gate.ANYBODY,
 ) -> dict[str, Any]:
     """Returns all figures as plain tables."""
     tables = {
@@ -111,4 +116,4 @@ def figures(
         "accepted": gated.accepted,
         "alone": max(sums.alone(report) for report in totals.values()),
     }
-    return tables | {"recommendation": _recommendation(tables, strategies.choose(totals))}
+    return tables | {"recommendation": _recommendation(tables, strategies.choose(totals), condition)}

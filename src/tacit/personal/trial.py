@@ -1,9 +1,12 @@
 """Tries strategies on simulated devices: from split text to outcomes.
 
 A trial is prepared once: the global model is measured on the second and third parts of everybody's text, and which
-words it got right is kept for all strategies. `evaluate` tunes on the earlier 80 % and measures on the last 20 %
-(paper 3); `look` tunes on the first 64 % and measures on the second part and on the third (the gate). Outcomes hold
-one entry for each person, which stays on that person's device; only reports made from it (`sums`, `gate`) leave.
+words it got right is kept for all strategies. `evaluate` tunes on the first two parts and measures on the third
+(paper 3); `look` tunes on the first part and measures on the second and on the third (the gate). Outcomes hold one
+entry for each person, which stays on that person's device; only reports made from it (`sums`, `gate`) leave.
+
+A model over word-pieces is measured in words, as everywhere (`tacit.scoring.scores`): a word of several pieces is a
+miss. Its T counts pieces, which are what it is tuned on.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from tacit.personal.strategies import Strategy, rates_for
 from tacit.personal.sums import Outcome, outcome
 from tacit.personal.tuning import Marks
 from tacit.text.packed import Packed, Rows
+from tacit.text.pieces import Pieces
 
 
 @dataclass(frozen=True)
@@ -56,29 +60,41 @@ class Trial(NamedTuple):
     params: Params
     users: Users
     options: Tuning
-    tokens: np.ndarray  # [users], words and ends in the earlier 80 %
+    tokens: np.ndarray  # [users], words and ends in the first two parts
     second: Later
     third: Later
+    pieces: Pieces | None = None  # of a model over word-pieces
+
+    @property
+    def ends(self) -> np.ndarray | None:
+        """Which tokens end a word, [V]; None: each is one."""
+        return self.pieces.ends if self.pieces else None
 
 
 def prepare(
-    model: LanguageModel, params: Params, users: Users, options: Tuning, progress: Progress = no_progress
+    model: LanguageModel,
+    params: Params,
+    users: Users,
+    options: Tuning,
+    progress: Progress = no_progress,
+    pieces: Pieces | None = None,
 ) -> Trial:
-    """Measures the global model on the second and third parts."""
+    """Measures the global model on the second and third parts; a model over word-pieces needs its inventory."""
     texts = [split.text_of_parts(users, i, i + 1) for i in (1, 2)]
     blank = [tuning.exam_batches(text, users.ids) for text in texts]
     exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
     group = Group(users.ids.astype(np.int32), _no_lessons(len(users)), exams, ())
     size = groups.together(model, params)
     (measured,) = groups.in_groups(
-        tuning.measuring(model), params, group, [np.zeros(len(users))], size, progress
+        tuning.measuring(model, pieces=pieces), params, group, [np.zeros(len(users))], size, progress
     )
+    ends = pieces.ends if pieces else None
     second, third = (
-        Later(Exam(b, right), _per_user(text, text.lengths - 1), _per_user(text, text.lengths), marks)
+        Later(Exam(b, right), _words(text, ends), _words_and_ends(text, ends), marks)
         for b, text, (marks, right) in zip(blank, texts, measured, strict=True)
     )
-    earlier = split.text_of_parts(users, 0, 2)
-    return Trial(model, params, users, options, _per_user(earlier, earlier.lengths), second, third)
+    tokens = _words_and_ends(split.text_of_parts(users, 0, 2), ends)
+    return Trial(model, params, users, options, tokens, second, third, pieces)
 
 
 def _no_lessons(users: int) -> Batches:
@@ -90,10 +106,18 @@ def _per_user(text: Packed, values: np.ndarray) -> np.ndarray:
     return np.bincount(np.repeat(np.arange(len(text)), text.sizes), values, len(text)).astype(np.int64)
 
 
+def _words(text: Packed, ends: np.ndarray | None) -> np.ndarray:
+    return _per_user(text, split.words_in(text, ends))
+
+
+def _words_and_ends(text: Packed, ends: np.ndarray | None) -> np.ndarray:
+    return _words(text, ends) + text.sizes
+
+
 def evaluate(
     trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, Outcome]:
-    """Tunes each strategy on the earlier 80 % and measures it on the later 20 % (paper 3)."""
+    """Tunes each strategy on the first two parts and measures it on the third (paper 3)."""
     by_strategy = _outcomes(
         trial, strategies, split.text_of_parts(trial.users, 0, 2), (trial.third,), progress
     )
@@ -103,14 +127,14 @@ def evaluate(
 def look(
     trial: Trial, strategies: Sequence[Strategy], progress: Progress = no_progress
 ) -> dict[Strategy, tuple[Outcome, Outcome]]:
-    """Tunes each strategy on the first 64 % and measures it on the second part and the third (the gate)."""
+    """Tunes each strategy on the first part and measures it on the second part and the third (the gate)."""
     text = split.text_of_parts(trial.users, 0, 1)
     by_strategy = _outcomes(trial, strategies, text, (trial.second, trial.third), progress)
     return {strategy: (outcomes[0], outcomes[1]) for strategy, outcomes in by_strategy.items()}
 
 
 def tuned_models(trial: Trial, strategy: Strategy, which: np.ndarray) -> list[Any]:
-    """Returns what these people's devices would store: the part tuned on the first 64 %, one tree each."""
+    """Returns what these people's devices would store: the weights tuned on the first part, one tree each."""
     everybody = _group(
         trial, strategy, split.text_of_parts(trial.users, 0, 1), ()
     )  # batches as the gate had them
@@ -132,7 +156,7 @@ def _client(options: Tuning, batch: int) -> ClientConfig:
 
 def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later]) -> Group:
     options = trial.options
-    short = split.shortened(text, options.max_words)
+    short = split.shortened(text, options.max_words, trial.ends)
     client = _client(options, strategy.batch)
     shape = tuning.lesson_grid(short, client, options.max_words)
     lessons = tuning.lessons(short, trial.users.ids, client, options.seed, shape, options.max_tokens)
@@ -154,7 +178,9 @@ def _outcomes(
         now = stage(progress, i / len(alike), (i + 1) / len(alike))
         mixes = tuple(dict.fromkeys(s.mix for s in similar))
         reading = None if alone else mixture(model, mixes)
-        program = tuning.personalisation(model, _client(trial.options, batch), model_part(part), reading)
+        program = tuning.personalisation(
+            model, _client(trial.options, batch), model_part(part), reading, pieces=trial.pieces
+        )
         plain = [replace(s, mix=mixes[0]) for s in similar]  # one tuning serves all mixtures
         distinct = list(dict.fromkeys(plain))
         rates = [rates_for(s, trial.tokens) for s in distinct]

@@ -32,6 +32,7 @@ from tacit.personal.groups import Batches, Exam, Group, Program, Steps, exam_cel
 from tacit.personal.model_parts import EVERYTHING, ModelPart
 from tacit.scoring import recall
 from tacit.text.packed import Packed, Rows, bucket
+from tacit.text.pieces import Pieces
 
 
 class Marks(NamedTuple):
@@ -69,10 +70,13 @@ def lessons(
 
 
 def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
-    """Returns the shape of a batch of about `client.batch` sentences; None where batches are counted in sentences."""
+    """Returns the shape of a batch of about `client.batch` sentences; None where batches are counted in sentences.
+
+    A sequence of `limit` words may have more pieces.
+    """
     if client.batching == "sentences":
         return None
-    return grid(text.lengths, client.batch, limit + 1 if limit else text.longest)
+    return grid(text.lengths, client.batch, max(limit + 1, text.longest) if limit else text.longest)
 
 
 def exam_batches(text: Packed, ids: np.ndarray) -> Batches:
@@ -86,25 +90,31 @@ def tokens_in(batches: Batches) -> np.ndarray:
     return np.asarray((batches.rows.targets >= 0).sum(axis=(1, 2, 3)), np.int64)
 
 
-def cell_marks(scores: Array, targets: Array) -> tuple[Array, Array, Array]:
+def cell_marks(
+    scores: Array, targets: Array, inputs: Array, pieces: Pieces | None = None
+) -> tuple[Array, Array, Array]:
     """Returns −log p, top-1 and top-3 hits of every cell [..., rows, time].
 
-    `tacit.scoring.recall` defines a suggestion and a hit.
+    `tacit.scoring.recall` defines a suggestion and a hit; of pieces, those that are whole words are suggested, where a
+    word begins.
     """
     real = targets >= 0
     at = jnp.broadcast_to(jnp.maximum(targets, 0), scores.shape[:-1])[..., None]
     target_score = jnp.take_along_axis(scores, at, axis=-1)
     nll = jnp.where(real, jax.nn.logsumexp(scores, axis=-1) - target_score[..., 0], 0)
-    rank = recall.rank(scores, target_score, at[..., 0])
+    whole = True if pieces is None else jnp.asarray(pieces.whole)
+    rank = recall.rank(scores, target_score, at[..., 0], whole)
     # a NaN score would have rank 0
     known = recall.is_known(targets) & jnp.isfinite(target_score[..., 0])
+    if pieces is not None:
+        known &= jnp.asarray(pieces.whole)[at[..., 0]] & jnp.asarray(pieces.ends)[inputs]
     return nll, known & (rank < 1), known & (rank < 3)
 
 
 LogScores = Callable[[Array], Array]  # inputs [rows, time] → log-scores [readings, rows, time, words]
 
 
-def examine(score: LogScores, exam: Exam, steps: Array) -> tuple[Marks, Array]:
+def examine(score: LogScores, exam: Exam, steps: Array, pieces: Pieces | None = None) -> tuple[Marks, Array]:
     """Returns one person's marks [readings] over the first `steps` batches, and the words that were right
     [steps, readings, rows, time]; empty batches count for nothing."""
     rows = exam.batches.rows
@@ -112,7 +122,7 @@ def examine(score: LogScores, exam: Exam, steps: Array) -> tuple[Marks, Array]:
 
     def look(i: Array, so_far: tuple[Marks, Array]) -> tuple[Marks, Array]:
         sums, right = so_far
-        nll, first, three = cell_marks(score(rows.inputs[i]), rows.targets[i])
+        nll, first, three = cell_marks(score(rows.inputs[i]), rows.targets[i], rows.inputs[i], pieces)
         before = exam.right[i]
 
         def count(cells: Array) -> Array:
@@ -143,8 +153,12 @@ def personalisation(
     reading: Reading | None = None,
     executor: Executor = "auto",
     keep: bool = False,
+    pieces: Pieces | None = None,
 ) -> Program:
-    """Compiles the program that fine-tunes a group and measures it; with `keep` it returns the models, too."""
+    """Compiles the program that fine-tunes a group and measures it; with `keep` it returns the models, too.
+
+    A model over word-pieces is measured in words, by its inventory `pieces`.
+    """
     loss, read = next_word_loss(model), reading or personal_model(model)
     side_by_side = choose_executor(executor) == "vmap"
 
@@ -166,21 +180,21 @@ def personalisation(
         trained = jax.lax.fori_loop(0, longest.lessons, next_step, begin(sent))
         whole = tuned_part.join(params, trained.w)
         score = partial(read, params, whole, one.memory)
-        marks = tuple(examine(score, *at)[0] for at in zip(one.exams, longest.exams, strict=True))
+        marks = tuple(examine(score, *at, pieces)[0] for at in zip(one.exams, longest.exams, strict=True))
         return Tuned(marks, trees.finite(trained.w), trained.w if keep else ())
 
     return for_everybody(person, side_by_side)
 
 
 @lru_cache(maxsize=8)
-def measuring(model: LanguageModel, executor: Executor = "auto") -> Program:
+def measuring(model: LanguageModel, executor: Executor = "auto", pieces: Pieces | None = None) -> Program:
     """Compiles the program that measures the global model: (marks [users], right words) for each exam of a group."""
 
     def person(params: Params, one: Group, lr: Array, longest: Steps) -> Any:
         def score(inputs: Array) -> Array:
             return model.apply(params, inputs)[None]
 
-        examined = (examine(score, *at) for at in zip(one.exams, longest.exams, strict=True))
+        examined = (examine(score, *at, pieces) for at in zip(one.exams, longest.exams, strict=True))
         return tuple((jax.tree.map(lambda a: a[0], marks), right[:, 0]) for marks, right in examined)
 
     return for_everybody(person, choose_executor(executor) == "vmap")

@@ -30,10 +30,11 @@ def config_of(settings: Settings, seed: int, place: Place) -> Config:
     corpus = settings.get("text.corpus", "typists")
     if corpus != "typists" and "/" not in corpus and not Path(corpus).is_file():
         locate(corpus, place.data)
-    return _resolved(settings, seed)
+    return resolved(settings, seed)
 
 
-def _resolved(settings: Settings, seed: int) -> Config:
+def resolved(settings: Settings, seed: int) -> Config:
+    """Returns the configuration of a row with this seed, from its preset and its keys."""
     if "preset" not in settings:
         raise TacitError("settings of kind 'text' need a preset; see `tacit presets`")
     given = {k: v for k, v in settings.items() if k not in OWN} | {"seed": seed}
@@ -42,7 +43,7 @@ def _resolved(settings: Settings, seed: int) -> Config:
 
 def check(settings: Settings) -> None:
     """Raises a TacitError for invalid settings."""
-    _resolved(settings, 0)
+    resolved(settings, 0)
 
 
 def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float | None]] | None:
@@ -51,7 +52,7 @@ def borrow(settings: Settings, row: Mapping[str, Any]) -> dict[str, list[float |
     If these settings need the transposed score, the row must have it. Another target is looked up in the row's curves,
     which must not be thinned.
     """
-    if _resolved(settings, 0) != _resolved(row["settings"], 0):
+    if resolved(settings, 0) != resolved(row["settings"], 0):
         return None
     values = {k: v for k, v in row["values"].items() if k != "transposed" or settings.get("transposed")}
     if settings.get("transposed") and "transposed" not in values:

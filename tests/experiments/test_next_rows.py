@@ -1,0 +1,113 @@
+"""`tacit reproduce --all`: what is next follows from the results, and nothing is measured twice."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from tacit.base.errors import TacitError
+from tacit.experiments import next_rows, runner
+from tacit.experiments.entry import parse
+from tacit.experiments.results import Measured, measured
+
+FILE = """
+title = "Made up"
+paper = {paper}
+where = "Figure 0"
+kind = "quadratic"
+about = "Nothing."
+takes = "an hour"
+seeds = 3
+[[grid]]
+label = "{name} {{level}}"
+level = [1, 2, 3]
+[[metrics]]
+name = "w"
+label = "w"
+[[claims]]
+says = "1 is lower"
+metric = "w"
+order = ["{name} 1", "{name} 2"]
+"""
+ENTRIES = [parse(name, FILE.format(paper=paper, name=name)) for paper, name in ((3, "a"), (5, "b"), (5, "c"))]
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """A kind that takes no time; what it was asked is remembered, and `stop` ends a call after so many."""
+    found = types.SimpleNamespace(rows=[], lacking=())
+
+    def measure(settings, seed, place):
+        name = place.folder.parent.name
+        if name in found.lacking:
+            raise TacitError(f"{name}: no data")
+        found.rows.append((name, settings["level"], seed))
+        return Measured({"w": settings["level"]}, {"path": ([0, 1], [0.0, seed])})
+
+    monkeypatch.setattr(runner, "measure_of", lambda kind: measure)
+    monkeypatch.setattr(runner, "entries", lambda: ENTRIES)
+    return found
+
+
+def test_every_row_once_then_the_seeds_that_claims_need(tmp_path, asked):
+    done = next_rows.run_next(ENTRIES, tmp_path)
+    first = [(name, level, 0) for name in "abc" for level in (1, 2, 3)]
+    assert sorted(asked.rows[:9]) == sorted(first)
+    # one row of every entry comes before the second of any
+    assert [name for name, _, _ in asked.rows[:3]] == ["a", "b", "c"]
+    # level 3 is in no claim, and seed 0 is there already
+    assert sorted(asked.rows[9:]) == [(n, level, seed) for n in "abc" for level in (1, 2) for seed in (1, 2)]
+    assert len(done.measured) == 15 and done.left == 0 and not done.refused
+    kept = measured(ENTRIES[0], tmp_path)
+    assert {label: row["seeds"] for label, row in kept.items()} == {
+        "a 1": [0, 1, 2],
+        "a 2": [0, 1, 2],
+        "a 3": [0],
+    }
+    assert [curve["y"][1] for curve in kept["a 1"]["curves"]["path"]] == [0, 1, 2]
+    assert next_rows.run_next(ENTRIES, tmp_path).measured == [] and len(asked.rows) == 21
+
+
+def test_it_goes_on_where_it_was(tmp_path, asked, monkeypatch):
+    at = [0.0]
+
+    def clock():
+        at[0] += 7.0
+        return at[0]
+
+    monkeypatch.setattr("time.monotonic", clock)  # of both modules
+    calls = 0
+    while next_rows.next_rows(ENTRIES, tmp_path):
+        before = len(asked.rows)
+        done = next_rows.run_next(ENTRIES, tmp_path, minutes=1)
+        assert len(asked.rows) - before <= 12 and (done.measured or len(asked.rows) > before)
+        calls += 1
+    assert calls > 2 and len(set(asked.rows)) == len(asked.rows) == 21
+
+
+def test_missing_data_leaves_the_others(tmp_path, asked):
+    asked.lacking = ("b",)
+    done = next_rows.run_next(ENTRIES, tmp_path)
+    assert list(done.refused) == ["b"] and "no data" in done.refused["b"]
+    assert {name for name, _, _ in asked.rows} == {"a", "c"} and done.left == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--all", "spam"], ["--all", "leave out spam"]),
+        (["--all", "--seeds", "3", "--quick"], ["--quick, --seeds"]),
+        ([], ["--all", "tacit reproduce list"]),
+    ],
+)
+def test_options_that_do_not_go_together(tacit, arguments, named):
+    tacit("reproduce", *arguments).refused(*named)
+
+
+def test_without_data_and_time_it_says_what_is_left(tacit, tmp_path):
+    told = tacit.json("reproduce", "--all", "--minutes", "0", "--out", tmp_path / "results")
+    assert told["measured"] == [] and told["left"] > 100
+    assert "go on" in tacit.ok("reproduce", "--all", "--minutes", "0", "--out", tmp_path / "r").replace(
+        "goes", "go"
+    )
