@@ -197,8 +197,7 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
         return view
 
     def text(name: str) -> bytes:
-        offset, size = sections[name]
-        return data[offset : offset + size]
+        return array(name, "u1", sections[name][1]).tobytes()
 
     facts = json.loads(text("meta"))
     a = _architecture(facts["model"])
@@ -263,4 +262,7 @@ def _architecture(table: dict[str, Any]) -> Architecture:
         raise ValueError(f"sizes {sizes} make no network")
     if (a.kind, a.variant) not in (("gru", "common"), ("gru", "printed"), ("lstm", "common")):
         raise ValueError(f"no network of kind '{a.kind}', variant '{a.variant}'")
+    features = a.hidden if a.kind == "gru" else a.embedding
+    if features != (a.embedding if a.tied else a.hidden):
+        raise ValueError(f"the last layer gives {features} numbers, which do not fit the output")
     return a
