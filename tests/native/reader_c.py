@@ -23,6 +23,13 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
+class Typed(NamedTuple):
+    """A model of the built-in typists, with capitals, and contexts from other typists."""
+
+    path: Path
+    contexts: list[list[str]]
+
+
 class Error(ctypes.Structure):
     _fields_ = [("message", c_char * 160)]
 
