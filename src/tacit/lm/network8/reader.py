@@ -197,8 +197,7 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
         return view
 
     def text(name: str) -> bytes:
-        offset, size = sections[name]
-        return data[offset : offset + size]
+        return array(name, "u1", sections[name][1]).tobytes()
 
     facts = json.loads(text("meta").decode(), parse_float=_refused, parse_constant=_refused)
     a = _architecture(facts["model"])
@@ -270,6 +269,7 @@ def _architecture(table: dict[str, Any]) -> Architecture:
         raise ValueError(f"no network of kind '{a.kind}', variant '{a.variant}'")
     if not all(type(x) is bool for x in (a.tied, a.coupled, a.layer_norm, a.residual)):
         raise ValueError("an option is neither true nor false")
-    if not (a.tied if a.kind == "lstm" else not a.tied or a.embedding == a.hidden):
-        raise ValueError("its output does not fit its states")
+    features = a.hidden if a.kind == "gru" else a.embedding
+    if features != (a.embedding if a.tied else a.hidden):
+        raise ValueError(f"the last layer gives {features} numbers, which do not fit the output")
     return a

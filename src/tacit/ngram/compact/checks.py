@@ -45,8 +45,8 @@ def _indices(model: Compact) -> None:
     _must(_rises(words.starts) and len(words.starts), "'blocks' is not in order")
     _must(words.starts[-1] == len(words.text), "'blocks' does not cover the words")
     _must(len(words.starts) == -(-words.count // BLOCK) + 1, "the number of words does not match 'meta'")
+    _must(words.whole_blocks(), "the number of words does not match 'meta'")
     spelt = list(words.keys())
-    _must(len(spelt) == words.count, "the number of words does not match 'meta'")
     _must(all(one < other for one, other in pairwise(spelt)), "its words are not in order")
     _must(b"\n".join(spelt).decode() is not None, "")  # raises a ValueError unless they are UTF-8
     _must((common[1:] > common[:-1]).all() and (common < len(model.p)).all(), "'common' is not in order")

@@ -69,6 +69,12 @@ class Words:
         for block in range(len(self.starts) - 1):
             yield from self._block(block)
 
+    def whole_blocks(self) -> bool:
+        """Whether every block has 16 words, and the last one the others; raises an error as `keys` does."""
+        sizes = [sum(1 for _ in self._block(block)) for block in range(len(self.starts) - 1)]
+        left = self.count - BLOCK * (len(sizes) - 1)
+        return sizes[:-1] == [BLOCK] * (len(sizes) - 1) and sizes[-1:] == [left]
+
     def _first(self, block: int) -> bytes:
         length, at = _number(self.text, int(self.starts[block]))
         return bytes(self.text[at : at + length])

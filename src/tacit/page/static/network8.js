@@ -149,7 +149,8 @@ function architectureOf(table) {
     `no network of kind '${kind}', variant '${variant}'`,
   );
   must([tied, coupled, layer_norm, residual].every((x) => typeof x === "boolean"), "an option is neither true nor false");
-  must(kind === "lstm" ? tied : !tied || embedding === hidden, "its output does not fit its states");
+  const features = kind === "gru" ? hidden : embedding;
+  must(features === (tied ? embedding : hidden), "its output does not fit its states");
   return { kind, embedding, hidden, layers, tied, variant, coupled, groups, layer_norm, residual };
 }
 

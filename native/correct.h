@@ -1,0 +1,71 @@
+/* Corrects a misspelt or mistapped word with a model that tacit.h opened.
+
+   A word w costs what its taps cost, four operations with a price each: a tap for a letter, ½ (dx² / σ_x² + dy² /
+   σ_y²) from the centre of its key; a letter without a tap; a tap without a letter; two letters in the wrong
+   order. The words that cost at most `beam` above the least that any word must pay are ranked by −cost + language
+   · log p(w | context).
+
+   What was typed stays if it is a word and every tap is clear, that is, costs at most `clear`. If it is no word,
+   its score is −(unknown + letter · clear taps + unclear · other taps), and a word must be better. A word with an
+   unclear tap is like any other. docs/native.md has the formulas.
+
+   Words are typed with the keys of their letters, in lower case and without accents. `tacit_keys` belongs to one
+   model, is closed before it, and may be used by any number of threads. All else is as in tacit.h. */
+
+#ifndef TACIT_CORRECT_H
+#define TACIT_CORRECT_H
+
+#include "tacit.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tacit_keys tacit_keys;
+
+typedef struct {
+    uint32_t letter; /* the code point that the key types, in lower case */
+    double x, y;     /* its centre; a key is 1 wide and 1.5 high, x to the right, y down */
+} tacit_key;
+
+typedef struct {
+    double sigma_x, sigma_y, omission, apostrophe, insertion, transposition, beam;
+    double clear, unknown, letter, unclear, language;
+} tacit_taps;
+
+/* The numbers that docs/native.md explains. */
+tacit_taps tacit_default_taps(void);
+
+/* Prepares the words that keys can type. `keys` NULL: QWERTY with an
+   apostrophe, as in tacit.keyboard.layout. `taps` NULL: the default. */
+int tacit_keys_open(const tacit_model *model, const tacit_key *keys, size_t count, const tacit_taps *taps,
+                    tacit_keys **opened, tacit_error *error);
+void tacit_keys_close(tacit_keys *keys);
+
+typedef struct {
+    double score; /* −cost + language · log p */
+    double cost;  /* of the taps, given this word */
+    double log_p;
+    uint32_t id;
+} tacit_candidate;
+
+typedef struct {
+    int literal;   /* 1: what was typed stays. 0: `word` is to be written */
+    int known;     /* what was typed is a word of the model */
+    int clear;     /* every tap was near the centre of its key */
+    uint32_t word; /* TACIT_UNKNOWN if what was typed stays and is no word that may be suggested */
+    size_t found;  /* candidates, at most k */
+} tacit_correction;
+
+/* Finds the word that was meant. `typed` is the word as it is shown. `taps` are `count` points x, y, x, y, …; with
+   NULL, the centres of the keys of `typed`, for a word that was misspelt rather than mistapped. `best` has room for k
+   candidates. Words of more than 48 taps are not corrected. */
+int tacit_correct(tacit_session *session, const tacit_keys *keys, const char *const *context, size_t words,
+                  const char *typed, const double *taps, size_t count, size_t k, tacit_candidate *best,
+                  tacit_correction *correction, tacit_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
