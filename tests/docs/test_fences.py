@@ -106,6 +106,7 @@ SAVED = {  # what is in a fence that a page tells to save, and under which name
     "RULES = ": "normalised.py",
     "OPTIMISERS = ": "lion.py",
     "[[grid]]": "rates.toml",
+    "[long_press]": "my.toml",
 }
 BEFORE: dict[str, list[str]] = {  # what a page takes for granted: runs of other pages
     "ngram-files.md": [
