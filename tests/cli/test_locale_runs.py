@@ -11,7 +11,7 @@ from commands import TINY
 from locale_sentences import sentences
 from tacit.base.errors import TacitError
 from tacit.lm.open import open as open_model
-from tacit.page.models import page_models
+from tacit.page.models import locale_of
 from tacit.page.serve import serve
 
 
@@ -39,8 +39,8 @@ def test_a_run_hands_on_its_locale(tacit, tmp_path):
     assert "locale=tr," in (run / "ngram" / "words.combined").read_text().splitlines()[0]
     assert open_model(run / "ngram" / "model.tacit").source.locale == "tr"
     assert open_model(run).source.locale == "tr"
-    assert page_models(run / "ngram" / "model.tacit").locale == "tr"
-    assert page_models(run).locale == "tr"
+    assert locale_of(run / "ngram" / "model.tacit") == "tr"
+    assert locale_of(run) == "tr"
     tacit.ok(
         "distill", run, "--topology", "i", "--sentences", 40, "--locale", "tr_CY", "--out", tmp_path / "cy"
     )

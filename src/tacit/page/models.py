@@ -49,7 +49,6 @@ class PageModels(NamedTuple):
 
     models: list[PageModel]
     problems: list[str]
-    locale: str = DEFAULT  # the code of the language that they were trained on
 
 
 class Recipe(NamedTuple):
@@ -80,6 +79,15 @@ def check_path(path: Path) -> None:
         )
 
 
+def locale_of(path: Path) -> str:
+    """Returns the code of the language that the models of a run directory, or a compact file, were trained on."""
+    if kind_of(path) == "compact":
+        return str(reader.open(path).facts.get("locale", DEFAULT))
+    from tacit import runs  # loads JAX, which a file does not need
+
+    return runs.read_config(path).text.locale
+
+
 def page_models(
     path: Path, data: Path | None = None, progress: Progress = no_progress, public: bool = False
 ) -> PageModels:
@@ -90,9 +98,8 @@ def page_models(
     check_path(path)
     if kind_of(path) == "compact":
         facts = reader.open(path).facts
-        locale = str(facts.get("locale", DEFAULT))
         title = str(facts.get("name") or path.stem)
-        return PageModels([PageModel("file", title, path.name, path.read_bytes())], [], locale)
+        return PageModels([PageModel("file", title, path.name, path.read_bytes())], [])
     from tacit import runs
 
     network = path / runs.BEST
@@ -113,7 +120,7 @@ def page_models(
         if file.is_file():
             models.append(PageModel(recipe.id, recipe.title, recipe.about, file.read_bytes()))
     progress("models for the page", 1.0)
-    return PageModels(models, problems, runs.read_config(path).text.locale)
+    return PageModels(models, problems)
 
 
 def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path, dict[str, Any], list[str]]:
