@@ -109,6 +109,7 @@ SAVED = {  # what is in a fence that a page tells to save, and under which name
     "RULES = ": "normalised.py",
     "OPTIMISERS = ": "lion.py",
     "[[grid]]": "rates.toml",
+    "[long_press]": "my.toml",
 }
 GIVEN = {  # small files that pages take for granted
     "words.txt": "home\nsoon\n",

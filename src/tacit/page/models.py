@@ -65,7 +65,6 @@ class PageModels(NamedTuple):
     models: list[PageModel]
     problems: list[str]
     capitals: dict[str, str]
-    locale: str = DEFAULT  # the code of the language that they were trained on
 
 
 WEIGHT = 0.2  # of the n-grams in the mixture; benchmarks/page_choices.py chose it
@@ -110,6 +109,15 @@ def check_path(path: Path) -> None:
         )
 
 
+def locale_of(path: Path) -> str:
+    """Returns the code of the language that the models of a run directory, or a compact file, were trained on."""
+    if kind_of(path) == "compact":
+        return str(reader.open(path).facts.get("locale", DEFAULT))
+    from tacit import runs  # loads JAX, which a file does not need
+
+    return runs.read_config(path).text.locale
+
+
 def page_models(
     path: Path, data: Path | None = None, progress: Progress = no_progress, public: bool = False
 ) -> PageModels:
@@ -122,8 +130,7 @@ def page_models(
         kind = kind_of(path)
         facts = reader.open(path).facts if kind == "compact" else network8.open(path).facts
         title = str(facts.get("name") or path.stem)
-        only = PageModel("file", title, path.name, path.read_bytes(), made=_day(path))
-        return PageModels([only], [], {}, str(facts.get("locale", DEFAULT)))
+        return PageModels([PageModel("file", title, path.name, path.read_bytes(), made=_day(path))], [], {})
     from tacit import runs
 
     small, distilled, problems = _federated(path, data, progress)
@@ -148,8 +155,7 @@ def page_models(
     capitals = _capitals(path, data, problems)
     mixed = [_MIXED] if {"network", "supplement"} <= built.keys() else []
     first = [built.pop("network")] if "network" in built else []
-    every = [*first, ngrams, *mixed, *built.values()]
-    return PageModels(every, problems, capitals, runs.read_config(path).text.locale)
+    return PageModels([*first, ngrams, *mixed, *built.values()], problems, capitals)
 
 
 def _capitals(path: Path, data: Path | None, problems: list[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.base.progress import Progress, no_progress
-from tacit.page.models import check_path, page_models
+from tacit.page.models import check_path, locale_of, page_models
 from tacit.page.server import address, loopback, resolve, server, site
 from tacit.text import blocked
 from tacit.text.locale import find, of
@@ -32,10 +32,11 @@ def serve(
     words = blocked.read(block) if block else frozenset[str]()
     given = None if locale is None else of(locale)
     check_path(path)
+    language = given or find(locale_of(path))
     with server({}, host, port):
         pass  # refuses a port in use
-    models, problems, capitals, code = page_models(path, data, progress, public=not loopback(resolve(host)))
-    with server(site(models, words, problems, capitals, given or find(code)), host, port) as ready:
+    models, problems, capitals = page_models(path, data, progress, public=not loopback(resolve(host)))
+    with server(site(models, words, problems, capitals, language), host, port) as ready:
         opened(address(ready), len(models))
         with contextlib.suppress(KeyboardInterrupt):
             ready.serve_forever()

@@ -1,4 +1,4 @@
-// Words of scripts without spaces, with BudouX's table (https://github.com/google/budoux, Apache 2.0), which the server
+// Words of scripts without spaces, with BudouX's table (google/budoux on GitHub, Apache 2.0), which the server
 // sends. The rule is its own, in our words: `src/tacit/text/locale_segments.py` describes it, and a test compares the two.
 //
 // A place between two characters is judged by the one, two or three characters around it. Each has a score; with the
