@@ -11,8 +11,8 @@ LISTS is the folder that `corrections_lists.py` describes. Each item is a sequen
     joined       two words of typists' messages without the space
 
 The margin of an item is the score of what should be written less the best other score. The fit minimises the weighted
-mean of log(1 + exp(−margin)) by Nelder and Mead's method, and then the errors themselves, one cost at a time. Candidates
-are found once, with generous costs; the costs of all candidates are then computed together by the recurrence of
+mean of log(1 + exp(−margin)) by Nelder and Mead's method, and then the errors, one cost at a time. Candidates are found
+once, with generous costs; the costs of all candidates are then computed together by the recurrence of
 `tacit.keyboard.taps`, in another form.
 """
 

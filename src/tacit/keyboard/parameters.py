@@ -20,7 +20,7 @@ class Taps(NamedTuple):
     apostrophe: float = 0.97  # an apostrophe without a tap
     insertion: float = 6.76  # a tap without a letter,
     double: float = 4.38  # or this if it hits the key of the tap before
-    edge: float = 2.08  # more, for a letter or a tap alone at either end of the word
+    edge: float = 1.762  # more, for a letter or a tap alone at either end of the word
     transposition: float = 4.03  # two letters tapped in the wrong order
     vowel: float = 6.35  # a vowel written for another one, after the first letter
     wrong: float = 7.95  # another letter written for a letter, after the first letter
