@@ -1,6 +1,6 @@
 """Writes small models of every kind, the seeds of native/fuzz.c.
 
-    PYTHONPATH=tests python tools/native_seeds.py FOLDER
+PYTHONPATH=tests python tools/native_seeds.py FOLDER
 """
 
 from __future__ import annotations
