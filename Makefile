@@ -6,7 +6,9 @@
 # make test-federation: a federation of real processes and its faults, in about half an hour
 # make fuzz: hostile trials, in at most 20 minutes; MINUTES=3 makes fewer
 # make docs: builds the documentation in site/; a dead link is an error
-# make wheel: builds the package in dist/
+# make wheel: builds the packages tacit and tacit-keyboard in dist/
+# make native-fuzz: fuzzes the C reader under sanitizers for ten minutes; MINUTES=1 for one
+# make native-bench MODEL=model.tacit: measures the C reader
 # make sbom: writes the software bill of materials dist/tacit.cdx.json, in CycloneDX's format
 # make lock: writes requirements/*.txt anew after a change of pyproject.toml; with UPGRADE=1, takes newer versions
 PYTHON ?= python3
@@ -18,6 +20,7 @@ INSTALL := install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes --only-binary :all:
 
 .PHONY: install demo check test test-experiments test-federation fuzz lint browser docs wheel sbom lock clean
+.PHONY: native-fuzz native-bench
 
 install: $(VENV)/.ready
 
@@ -89,9 +92,27 @@ docs: $(VENV)/.ready-docs
 
 # build/ is removed first: setuptools would pack files of an earlier build
 wheel: install
-	rm -rf build dist/*.whl
+	rm -rf build packaging/keyboard/build dist/*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	cd packaging/keyboard && $(CURDIR)/$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation --wheel-dir $(CURDIR)/dist .
+	rm -rf packaging/keyboard/build packaging/keyboard/*.egg-info
 	@ls dist/*.whl
+
+# The C reader. Seeds are models of both kinds and of every network; CC may be any compiler with the sanitizers
+NATIVE := native/tacit.c native/unicode.c native/correct.c
+SANITIZE := -std=c99 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+native-fuzz: install
+	mkdir -p build/native
+	PYTHONPATH=tests $(BIN)/python tools/native_seeds.py build/native/seeds
+	$(CC) $(SANITIZE) -Inative native/fuzz.c $(NATIVE) -lm -o build/native/fuzz
+	build/native/fuzz $$(( 60 * $(if $(filter file,$(origin MINUTES)),10,$(MINUTES)) )) 1 build/native/seeds/*
+
+native-bench: install
+	mkdir -p build/native
+	$(BIN)/python tools/native_contexts.py build/native/contexts.txt
+	$(CC) -std=c99 -O2 -Inative native/bench.c $(NATIVE) -lm -o build/native/bench
+	build/native/bench $(MODEL) build/native/contexts.txt
 
 # Read from an environment that has what `make install` pins and nothing else; checked against CycloneDX's schema
 sbom: $(TOOLS)/.ready

@@ -42,7 +42,12 @@ static void seal(uint8_t *data, size_t size) {
     put32(data + 8, 1), put32(data + 16, (uint32_t)size), put32(data + 20, crc32(data, size));
 }
 
-static void fault(const char *what) {
+static const uint8_t *current;
+static size_t current_size;
+
+static void fault(const char *what) { /* keeps the file in fuzz.fault */
+    FILE *file = fopen("fuzz.fault", "wb");
+    if (file) fwrite(current, 1, current_size, file), fclose(file);
     fprintf(stderr, "fault: %s\n", what);
     abort();
 }
@@ -98,7 +103,7 @@ static void try_file(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size ? size : 1); /* of its own, so that a byte too far is seen */
     if (!copy) return;
     memcpy(copy, data, size);
-    tried++;
+    tried++, current = copy, current_size = size;
     if (tacit_open(copy, size, &model, &error) == TACIT_OK) {
         opened++;
         ask(model, copy, size);

@@ -504,9 +504,9 @@ static uint32_t before(const tacit_model *m, const uint8_t *key, size_t size, in
     uint32_t same = 0, found = (low - 1) * BLOCK, shared, length; /* `same`: bytes in which word and key agree */
     const uint8_t *rest;
     while (c.at < c.end && next_coded(&c, &shared, &rest, &length)) {
-        if (shared < same) return found; /* it differs earlier from the one before, so it is after the key */
-        if (shared == same) {
+        if (shared <= same) { /* otherwise it is before the key, as the word before it */
             uint32_t i = 0;
+            same = shared; /* a crafted file may share less than it could */
             while (i < length && same < size && rest[i] == key[same]) i++, same++;
             if (i == length && same == size) return *is_key = 1, found;
             if (same == size || (i < length && rest[i] > key[same])) return found;

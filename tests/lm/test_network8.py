@@ -20,10 +20,10 @@ import optax
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from networks8 import KINDS, WORDS, network, saved
 
 import reference
 from commands import Commands, Trained
+from networks8 import KINDS, WORDS, network, saved
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.federated.evaluation import scorer

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from networks8 import KINDS, network, saved
 
 from commands import file_size_limit, leftovers
+from networks8 import KINDS, network, saved
 from tacit.base.errors import TacitError
 from tacit.base.sections import assemble, map_file
 from tacit.lm.network8 import reader, writer

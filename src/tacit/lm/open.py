@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from tacit.base.distribution import needs_whole
 from tacit.base.errors import TacitError
 from tacit.lm.network8 import reader as network8
 from tacit.lm.network8.model import network8_model
@@ -38,6 +39,7 @@ def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
     path = Path(path)
     kind = kind_of(path)
     if kind == "run":
+        needs_whole("runs", f"{path}: a run directory")
         from tacit import runs  # loads JAX
         from tacit.lm.network import run_model
 

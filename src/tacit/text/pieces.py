@@ -19,13 +19,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import sentencepiece
 from numpy.typing import NDArray
 
 from tacit.base.errors import TacitError
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
+
+if TYPE_CHECKING:
+    import sentencepiece  # loaded where it is used: a keyboard needs numpy only
 
 MARKER = "▁"
 
@@ -48,6 +51,8 @@ class Pieces:
 
     @cached_property
     def _processor(self) -> sentencepiece.SentencePieceProcessor:
+        import sentencepiece
+
         return sentencepiece.SentencePieceProcessor(model_proto=self.proto)
 
     @cached_property
@@ -155,6 +160,8 @@ def train(counts: Mapping[str, float], size: int) -> Pieces:
 
 def from_table(lines: Sequence[str], size: int, by_script: bool = False) -> Pieces:
     """Trains an inventory on lines `word<TAB>count`; `by_script` splits pieces where the script changes."""
+    import sentencepiece
+
     file = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

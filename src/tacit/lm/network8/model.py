@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.base.arrays import Floats
+from tacit.base.distribution import needs_whole
 from tacit.lm.along import along_rows
 from tacit.lm.dense import Forward, dense
 from tacit.lm.network8.forward import State, log_probs, state_after, step
@@ -31,6 +32,7 @@ def network8_model(stored: Network8) -> Model:
         return np.stack(columns, axis=1)  # [messages, time, V]
 
     def score(text: Packed) -> Scores:
+        needs_whole("federated", "scoring a text with a network")
         from tacit.federated.evaluation import scorer  # here, so that a keyboard loads no JAX
         from tacit.lm.network8.writer import as_model
 
