@@ -186,7 +186,7 @@ def test_paper_3_s_gain_of_a_quarter_is_none_of_its_means():
 def test_paper_5_s_table_6_lacks_one_per_cent():
     printed = {"chat": 66, "social media": 16, "web input": 5, "other": 12}
     assert sum(printed.values()) == 99
-    assert CACHES == pytest.approx((0.66 + 0.16, 0.05, 0.12 + 0.01)) and sum(CACHES) == sum(LOGS) == 1
+    assert pytest.approx((0.66 + 0.16, 0.05, 0.12 + 0.01)) == CACHES and sum(CACHES) == sum(LOGS) == 1
 
 
 def test_paper_4_s_sizes():
