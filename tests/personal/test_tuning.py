@@ -238,6 +238,19 @@ def test_empty_rows_count_for_nothing():
     assert not nll.any() and not first.any() and not three.any()
 
 
+def test_only_whole_words_are_suggested_and_only_where_a_word_begins():
+    """3 and 5 end a word and 4 goes on: 4 is likelier than 3, and no suggestion; 5 after 4 ends a word begun."""
+    ends = np.array([True, True, True, True, False, True])
+    pieces = SimpleNamespace(whole=np.array([False, False, False, True, False, True]), ends=ends)
+    inputs, targets = np.array([[0, 3, 4, 5]], np.int32), np.array([[3, 4, 5, 1]], np.int32)
+    scores = np.zeros((1, 1, 4, 6), np.float32)
+    scores[0, 0, :, :] = [[0, 0, 0, 8, 9, 7], [0, 0, 0, 7, 9, 8], [0, 0, 0, 7, 8, 9], [0, 9, 0, 7, 8, 6]]
+    _, first, three = tuning.cell_marks(jnp.asarray(scores), targets, inputs, pieces)
+    assert first.tolist() == [[[True, False, False, False]]] == three.tolist()
+    _, words, _ = tuning.cell_marks(jnp.asarray(scores), targets, inputs)
+    assert words.tolist() == [[[False, True, True, False]]]  # of words alone
+
+
 @pytest.mark.parametrize("module", [model_parts, groups, tuning])
 def test_examples(module):
     assert doctest.testmod(module).failed == 0
