@@ -90,9 +90,9 @@ def test_without_a_terminal_each_stage_is_a_line(
     with terminal.progress_lines() as progress:
         for what, share in (("one", 0.0), ("one", 0.3), ("two", 0.5), ("three", 1.0)):
             progress(what, share)
-    assert capsys.readouterr() == ("", "one …\ntwo …\n")
+    assert capsys.readouterr() == ("one …\ntwo …\n", "")
     monkeypatch.setattr(terminal, "_APART", 1000.0)
     with terminal.progress_lines() as progress:
         for k in range(100):
             progress(f"step {k}", k / 100)
-    assert capsys.readouterr().err == "step 0 …\n"
+    assert capsys.readouterr() == ("step 0 …\n", "")

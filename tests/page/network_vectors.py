@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import struct
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fuzz.categories.network8 import damaged
+from fuzz.models import sealed
 
 from file_models import kneser, vocabulary
 from tacit.base.errors import TacitError
+from tacit.base.sections import map_file
 from tacit.lm.network8 import forward, reader, writer
 from tacit.models import ModelConfig, language_model
 from tacit.ngram.compact import writer as ngrams
@@ -52,11 +57,30 @@ def answers(file: Path, count: int, longest: int) -> dict[str, Any]:
     return {"file": str(file), "words": stored.words[3:], "longest": stored.longest, "answers": found}
 
 
+def awkward(good: Path) -> Iterator[bytes]:
+    """Copies with scales and biases that are no scales and biases, each with a checksum that fits."""
+    data, places = map_file(good, reader.FORM)
+    for name, (start, _) in places.items():
+        if name.endswith(".scale"):
+            for scales in (
+                (2.0, 1.0),
+                (0.0, 1.0),
+                (-1.0, 1.0),
+                (1.0, np.inf),
+                (np.nan, 1.0),
+                (1.0, 1.0),
+                (1e30, 1e38),
+            ):
+                yield sealed(data[:start] + struct.pack("<ff", *scales) + data[start + 8 :])
+        elif name.endswith("bias"):
+            for half in (np.inf, -np.inf, np.nan, 65504, -0.0, 6e-8):
+                yield sealed(data[:start] + np.array(half, "<f2").tobytes() + data[start + 2 :])
+
+
 def verdicts(good: Path, copy: Path, count: int) -> list[Any]:
     """Damaged copies as the bytes that differ, and what Python says: "" if it reads them."""
     data, draw, found = good.read_bytes(), random.Random(3), []
-    for _ in range(count):
-        changed = damaged(draw, data)
+    for changed in chain(awkward(good), (damaged(draw, data) for _ in range(count))):
         if len(changed) != len(data):
             continue
         copy.write_bytes(changed)

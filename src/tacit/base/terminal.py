@@ -5,7 +5,6 @@ All of them fit 80 columns: what a bar says in words is cut short where there is
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,7 +89,7 @@ def progress_lines() -> Iterator[Progress]:
         if what == last or share >= 1 or now - at < _APART:
             return
         last, at = what, now
-        print(f"{printable(what)} …", file=sys.stderr, flush=True)
+        print(f"{printable(what)} …", flush=True)  # standard error holds an error and nothing else
 
     yield report
 

@@ -141,10 +141,10 @@ def page_models(
     built: dict[str, PageModel] = {}
     recipes = [r for r in _recipes(path, stored, data, figures) if not (public and r.private)]
     for i, recipe in enumerate(recipes):
-        progress(f"building a model for the page: {recipe.title}", i / len(recipes))
+        make = _telling(recipe, progress, i / len(recipes))
         try:
             key = _digest(path / runs.BEST, small, *recipe.sources, setting=recipe.setting)
-            file = _kept(path / "keyboard", recipe.id, key, recipe.make)
+            file = _kept(path / "keyboard", recipe.id, key, make)
         except TacitError as error:
             problems.append(f"The model “{recipe.title}” could not be built: {error}.")
             continue
@@ -156,6 +156,16 @@ def page_models(
     mixed = [_MIXED] if {"network", "supplement"} <= built.keys() else []
     first = [built.pop("network")] if "network" in built else []
     return PageModels([*first, ngrams, *mixed, *built.values()], problems, capitals)
+
+
+def _telling(recipe: Recipe, progress: Progress, share: float) -> Callable[[Path], bool]:
+    """Returns what makes a model, and first says so: one that is kept is not mentioned."""
+
+    def make(file: Path) -> bool:
+        progress(f"building a model for the page: {recipe.title}", share)
+        return recipe.make(file)
+
+    return make
 
 
 def _capitals(path: Path, data: Path | None, problems: list[str]) -> dict[str, str]:

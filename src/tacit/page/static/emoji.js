@@ -1,14 +1,14 @@
 // Emoji: those that a model expects after a context, in the bar and on the layer of the emoji key.
 //
 // A model's vocabulary holds the emoji that people type. Among three words an emoji is seldom one: there are many, and each
-// alone is less likely than a word. So their probabilities are added up. Where all emoji together have P(emoji) >= 0.25,
+// alone is less likely than a word. So their probabilities are added up. Where all emoji together have P(emoji) >= 0.15,
 // the likeliest one takes the third place of the bar, unless one is there already.
 
 import { SPECIALS } from "./compact.js";
 import { reading, stateAfter } from "./language.js";
 import { every } from "./words.js";
 
-export const EXPECTED = 0.25;
+export const EXPECTED = 0.15;
 export const SHOWN = 30; // on the layer
 const IS_EMOJI = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f/u;
 const USUAL = "😂 ❤️ 😍 🤣 😊 🙏 💕 😭 😘 👍 😅 👏 😁 🔥 🥰 💔 💖 😢 🤔 😆 🙄 💪 😉 👌 🤗 💜 😔 😎 🎉 🌹".split(" ");
