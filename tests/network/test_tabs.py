@@ -18,7 +18,7 @@ from in_process import Post, devices_of, simulated, world
 from test_exchange import furthest, over_the_network
 from test_masked import MASKED
 
-from tabs import launched, pages
+from tabs import pages
 from tacit.base.errors import TacitError
 from tacit.models import language_model
 from tacit.network.client import KINDS, answering
@@ -77,8 +77,8 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def open_page() -> Iterator[Callable[[Device], Page]]:
-    with launched() as browser, pages() as address:
+def open_page(browser: Any) -> Iterator[Callable[[Device], Page]]:
+    with pages() as address:
         context = browser.new_context()
 
         def go(device: Device) -> Page:
