@@ -17,10 +17,11 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src/tacit/page/static/train/kernels.c"
 BUILT = SOURCE.with_suffix(".wasm")
 VERSION = "14.0.6"  # of clang and wasm-ld, as in Debian 12: apt-get install clang lld
-FLAGS = (
-    "--target=wasm32 -std=c99 -O3 -msimd128 -mbulk-memory -fno-math-errno -ffreestanding -nostdlib -Wall -Wextra -Werror "
-    "-Wl,--no-entry -Wl,--import-memory -Wl,--export=__heap_base -Wl,-z,stack-size=16384 -Wl,--strip-all"
-).split()
+FLAGS = [
+    *("--target=wasm32", "-std=c99", "-O2", "-msimd128", "-mbulk-memory", "-fno-math-errno"),
+    *("-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror", "-Wl,--no-entry", "-Wl,--import-memory"),
+    *("-Wl,--export=__heap_base", "-Wl,-z,stack-size=16384", "-Wl,--strip-all"),
+]
 
 
 def missing() -> str:

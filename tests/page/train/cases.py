@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,14 +76,21 @@ def case(
     return Case(config, text, vocabulary, params, carried, number, round_, config.client.lr)
 
 
+def client_of(config: Config, text: Packed, vocabulary: int) -> Callable[[Case], Reply]:
+    """Python's client with this text, compiled: what it sends for a task."""
+    ready = train._compiled(config, text, language_model(config.model, vocabulary), 20, 10)
+    clip = () if isinstance(ready.sent.clip, tuple) else jnp.float32(config.privacy.clip)
+
+    def run(case: Case) -> Reply:
+        sent = Broadcast(case.params, case.carried or ready.sent.carried, clip)
+        return jax.device_get(ready.train(sent, case.number, case.round, case.lr))
+
+    return run
+
+
 def trained(case: Case) -> Reply:
     """What Python's client sends."""
-    ready = train._compiled(
-        case.config, case.text, language_model(case.config.model, case.vocabulary), 20, 10
-    )
-    clip = () if isinstance(ready.sent.clip, tuple) else jnp.float32(case.config.privacy.clip)
-    sent = Broadcast(case.params, case.carried or ready.sent.carried, clip)
-    return jax.device_get(ready.train(sent, case.number, case.round, case.lr))
+    return client_of(case.config, case.text, case.vocabulary)(case)
 
 
 def write(folder: Path, name: str, case: Case, reply: Reply) -> None:

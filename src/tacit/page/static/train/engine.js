@@ -1,6 +1,7 @@
 // Opens the kernels with a memory of their own: compiled ones (kernels.wasm), or plain JavaScript.
 
 import { compiled, plain } from "./kernels.js";
+import { TaskError } from "./task_error.js";
 
 const MOST = 2 ** 31; // bytes that kernels can address
 const PAGE = 65536;
@@ -31,7 +32,7 @@ export function engine(module) {
       return at;
     },
     open() {
-      if (end > MOST) throw new Error(`training needs ${Math.ceil(end / 2 ** 20)} MB of memory, and a page has 2048`);
+      if (end > MOST) throw new TaskError("config", `training needs ${Math.ceil(end / 2 ** 20)} MB of memory, and a page has 2048`);
       if (!instance || !memory) return plain(new ArrayBuffer(Math.ceil(end / 16) * 16));
       const missing = Math.ceil((end - memory.buffer.byteLength) / PAGE);
       if (missing > 0) memory.grow(missing);

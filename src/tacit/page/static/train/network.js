@@ -13,6 +13,7 @@ import { gru, lstm, printed } from "./layers.js";
 /** @typedef {(name: string) => number} Place where a parameter is, or its gradient */
 
 const CHUNK = 128; // cells whose scores are in memory at once
+const FIRST = 3; // the first word that is suggested: not `<s>`, `</s>`, `<unk>`
 
 /**
  * Reserves the memory of a model for batches of at most so many cells.
@@ -42,6 +43,27 @@ export function network(model, vocabulary, cells, weight, gradient, take) {
   const dx = [take(cells * Math.max(width, embedding)), take(cells * Math.max(width, embedding))];
   const table = model.tied ? "embedding" : "output";
 
+  /** @param {Kernels} k @param {Batch} batch @param {((index: number) => [number, number]) | null} key */
+  function read(k, batch, key) {
+    const n = batch.cells;
+    k.put(tokens, batch.tokens);
+    k.put(targets, batch.targets);
+    k.put(places, batch.place);
+    k.put(keep, batch.keep);
+    k.gather(n, embedding, weight("embedding"), tokens, x[0]);
+    drop(k, n, key, x[0], embedding, 0);
+    layers.forEach((layer, depth) => {
+      layer.forward(k, batch, keep, x[depth], x[depth + 1]);
+      if (model.residual && depth) k.add(n * width, x[depth], x[depth + 1]);
+      drop(k, n, key, x[depth + 1], width, 1 + depth);
+    });
+  }
+
+  /** @param {Kernels} k @param {number} n @param {((index: number) => [number, number]) | null} key @param {number} at @param {number} size @param {number} index */
+  function drop(k, n, key, at, size, index) {
+    if (key && model.dropout) k.dropout(n, size, at, places, ...key(index), Math.fround(1 - model.dropout));
+  }
+
   /**
    * The sum of a batch's losses; adds the gradient of their mean to the gradients.
    * @param {Kernels} k
@@ -50,31 +72,18 @@ export function network(model, vocabulary, cells, weight, gradient, take) {
    */
   function step(k, batch, key) {
     const n = batch.cells;
-    k.put(tokens, batch.tokens);
-    k.put(targets, batch.targets);
-    k.put(places, batch.place);
-    k.put(keep, batch.keep);
-    const drop = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ index) => {
-      if (key && model.dropout) k.dropout(n, size, at, places, ...key(index), Math.fround(1 - model.dropout));
-    };
-    k.gather(n, embedding, weight("embedding"), tokens, x[0]);
-    drop(x[0], embedding, 0);
-    layers.forEach((layer, depth) => {
-      layer.forward(k, batch, keep, x[depth], x[depth + 1]);
-      if (model.residual && depth) k.add(n * width, x[depth], x[depth + 1]);
-      drop(x[depth + 1], width, 1 + depth);
-    });
+    read(k, batch, key);
     let [upper, lower] = dx;
     const loss = words(k, n, x[model.layers], upper);
     for (let depth = model.layers - 1; depth >= 0; depth--) {
       const size = depth ? width : embedding;
-      drop(upper, width, 1 + depth);
+      drop(k, n, key, upper, width, 1 + depth);
       const through = model.residual && depth > 0;
       if (through) k.copy(n * width, upper, lower);
       layers[depth].backward(k, batch, keep, x[depth], upper, lower, through ? 1 : 0);
       [upper, lower] = [lower, upper];
       if (!depth) {
-        drop(upper, size, 0);
+        drop(k, n, key, upper, size, 0);
         k.scatter(n, size, gradient("embedding"), tokens, upper);
       }
     }
@@ -99,5 +108,34 @@ export function network(model, vocabulary, cells, weight, gradient, take) {
     return loss;
   }
 
-  return { step };
+  /**
+   * −log p of every cell's target, and its rank among the words that are suggested (src/tacit/scoring/recall.py).
+   * @param {Kernels} k
+   * @param {Batch} batch
+   */
+  function marks(k, batch) {
+    read(k, batch, null);
+    const [nll, rank] = [new Float64Array(batch.cells), new Int32Array(batch.cells)];
+    const bias = k.get(weight("output_bias"), vocabulary);
+    for (let from = 0; from < batch.cells; from += CHUNK) {
+      const m = Math.min(CHUNK, batch.cells - from);
+      k.nt(m, vocabulary, width, x[model.layers] + 4 * from * width, width, weight(table), width, scores, vocabulary, 0);
+      for (let i = 0; i < m; i++) {
+        const row = k.get(scores + 4 * i * vocabulary, vocabulary);
+        let top = -Infinity;
+        for (let j = 0; j < vocabulary; j++) top = Math.max(top, (row[j] += bias[j]));
+        const target = batch.targets[from + i];
+        const wanted = row[target];
+        let sum = 0;
+        for (let j = 0; j < vocabulary; j++) {
+          sum += Math.exp(row[j] - top);
+          if (j >= FIRST && (row[j] > wanted || (row[j] === wanted && j < target))) rank[from + i]++;
+        }
+        nll[from + i] = top + Math.log(sum) - wanted;
+      }
+    }
+    return { nll, rank };
+  }
+
+  return { step, marks };
 }

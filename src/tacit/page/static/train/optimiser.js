@@ -5,6 +5,8 @@
 // The moments that travel (`carry`) are a list of float32 arrays, in the order in which Python's state has them: first
 // moments, second moments (factored ones as means of rows and of columns), then the counts of steps.
 
+import { TaskError } from "./task_error.js";
+
 /** @typedef {import("./kernels.js").Kernels} Kernels */
 /** @typedef {import("./shapes.js").Leaf} Leaf */
 /**
@@ -38,7 +40,7 @@ export function clientOf(given) {
     sgd: { momentum: 0 },
     adam: { beta1: 0.9, beta2: 0.999, eps: 1e-8 },
   })[client.optimiser];
-  if (!own) throw new Error(`client.optimiser = '${client.optimiser}': a page knows sgd and adam`);
+  if (!own) throw new TaskError("config", `client.optimiser = '${client.optimiser}': a page knows sgd and adam`);
   return { ...own, ...client };
 }
 
@@ -58,7 +60,7 @@ export function optimiser(client, leaves, take) {
   const wanted = client.carry === "none" ? [] : client.carry.split(",");
   for (const kind of wanted)
     if (!(kind === "m" ? first : second))
-      throw new Error(`client.carry = '${client.carry}': the optimiser does not keep '${kind}' with these settings`);
+      throw new TaskError("config", `client.carry = '${client.carry}': the optimiser does not keep '${kind}' with these settings`);
 
   const carried = /** @type {("m" | "v")[]} */ (["m", "v"]).filter((kind) => wanted.includes(kind));
   const splits = (/** @type {string} */ kind, /** @type {Leaf} */ leaf) =>

@@ -16,6 +16,8 @@
  * @property {number} dropout
  * @property {string} precision
  */
+import { TaskError } from "./task_error.js";
+
 /** @typedef {{name: string, shape: number[], size: number, at: number}} Leaf `at`: its first number */
 
 const USUAL = {
@@ -40,8 +42,8 @@ const USUAL = {
  */
 export function modelOf(given) {
   const model = /** @type {Model} */ ({ ...USUAL, ...given });
-  if (model.kind !== "gru" && model.kind !== "lstm") throw new Error(`model.kind = '${model.kind}' is not known here`);
-  if (model.precision !== "float32") throw new Error(`model.precision = '${model.precision}': a page trains in float32`);
+  if (model.kind !== "gru" && model.kind !== "lstm") throw new TaskError("config", `model.kind = '${model.kind}' is not known here`);
+  if (model.precision !== "float32") throw new TaskError("config", `model.precision = '${model.precision}': a page trains in float32`);
   return model;
 }
 

@@ -1,13 +1,17 @@
-// The Worker that trains: one task in, messages of progress and one answer out. trainer.js speaks to it.
+// The Worker that trains and measures: one task in, messages of progress and one answer out. trainer.js speaks to it.
 //
-//     in   {task}: see local.js
+//     in   {work: "train" | "scores" | "own", task}: see local.js, scores.js, own.js
 //     out  {progress: [step, steps]} …, then {answer} or {error: {reason, message}}
 //
 // Where the page's policy forbids WebAssembly (script-src without 'wasm-unsafe-eval') or kernels.wasm cannot be fetched,
-// it trains in plain JavaScript, five times slower; `answer.facts.engine` tells.
+// it trains in plain JavaScript, many times slower; `answer.facts.engine` tells.
 
 import { compile } from "./engine.js";
 import { trainLocally } from "./local.js";
+import { tuneOwn } from "./own.js";
+import { scores } from "./scores.js";
+
+const WORKS = { train: trainLocally, scores, own: tuneOwn };
 
 /** @type {Promise<WebAssembly.Module | null>} */
 const ready = fetch(new URL("./kernels.wasm", import.meta.url))
@@ -16,10 +20,12 @@ const ready = fetch(new URL("./kernels.wasm", import.meta.url))
   .catch(() => null);
 
 self.onmessage = async (event) => {
-  const { task } = event.data;
+  const { work, task } = event.data;
+  const progress = (/** @type {number} */ step, /** @type {number} */ steps) => self.postMessage({ progress: [step, steps] });
   try {
-    const answer = trainLocally(task, await ready, (step, steps) => self.postMessage({ progress: [step, steps] }));
-    const arrays = [...Object.values(answer.update), ...answer.carried];
+    const answer = /** @type {any} */ (WORKS)[work](task, await ready, progress);
+    const { update = {}, params = {}, carried = [] } = answer;
+    const arrays = [...Object.values(update), ...Object.values(params ?? {}), ...carried];
     /** @type {any} */ (self).postMessage({ answer }, arrays.map((array) => array.buffer));
   } catch (error) {
     const { reason = "training", message } = /** @type {any} */ (error);
