@@ -18,7 +18,7 @@ import pytest
 
 from tacit.federated import plugins
 
-pytest_plugins = ["commands"]
+pytest_plugins = ["commands", "chromium"]
 
 # Tacit remembers paths that the user allowed (tacit.base.consent): not in the developer's home
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tacit-tests-")

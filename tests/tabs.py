@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import httpx
-import pytest
 
 from served import until
 from tacit.network.browsers import site
@@ -80,22 +78,6 @@ class Tab:
 
     def close(self) -> None:
         self.context.close()
-
-
-@contextmanager
-def launched() -> Iterator[Any]:
-    """A Chromium without a window; skips the test where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if not found:
-        pytest.skip("Chromium is not installed; `make browser` installs it where it may")
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=PATIENCE)
-        try:
-            yield browser
-        finally:
-            browser.close()
 
 
 @contextmanager

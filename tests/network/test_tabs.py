@@ -6,7 +6,9 @@ The messages are carried by calls; tests/network/federation/test_tabs_processes.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,11 +20,12 @@ from in_process import Post, devices_of, simulated, world
 from test_exchange import furthest, over_the_network
 from test_masked import MASKED
 
-from tabs import launched, pages
+from tabs import pages
 from tacit.base.errors import TacitError
 from tacit.models import language_model
 from tacit.network.client import KINDS, answering
-from tacit.network.office import Terms
+from tacit.network.masked import masked_scores
+from tacit.network.office import Office, Terms
 from tacit.network.person import Device
 from tacit.network.settings import config_text
 from tacit.network.work import Parcel, Refusal
@@ -77,8 +80,8 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def open_page() -> Iterator[Callable[[Device], Page]]:
-    with launched() as browser, pages() as address:
+def open_page(browser: Any) -> Iterator[Callable[[Device], Page]]:
+    with pages() as address:
         context = browser.new_context()
 
         def go(device: Device) -> Page:
@@ -141,6 +144,22 @@ def test_adaptive_clipping_with_noise_at_the_server(people: list[Device], client
     masked, _, office = over_the_network(config, words, Post(clients))
     assert not office.refused
     assert furthest(masked.params, simulated(plain, words, text).params) < 1e-5
+
+
+def test_scores_of_tabs_are_added_under_masks(people: list[Device], clients: list[Any]) -> None:
+    """The same sums as if everybody were a Python client."""
+    config, words, _ = world(people, *MASKED)
+    model = language_model(config.model, len(words))
+    params = model.init(jax.random.key(3))
+    found = []
+    for everybody in (clients, [answering(device) for device in people]):
+        office = Office(Post(everybody), config, words, PEOPLE, Terms(over=1.0), Counter())
+        sums = masked_scores(office, params)
+        assert sums is not None and not office.refused
+        found.append(dataclasses.asdict(sums))
+    for name, value in found[1].items():
+        np.testing.assert_allclose(found[0][name], value, rtol=1e-5, err_msg=name)
+    assert found[0]["sentences"][0] >= PEOPLE // 2 and found[0]["words"][0] > 0
 
 
 def test_a_tab_that_goes_away_is_left_out(people: list[Device], clients: list[Any]) -> None:

@@ -15,7 +15,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tabs import KEEP, Tab, launched, pages
+import chromium
+from tabs import KEEP, Tab, pages
 from tacit.base.errors import TacitError
 from tacit.network import browsers, federation
 from tacit.network.gate import FLEET
@@ -39,17 +40,11 @@ def address(home: Path) -> Iterator[str]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with launched() as browser:
-        yield browser
-
-
 @pytest.fixture
-def tab(chromium: Any, address: str, home: Path, request: Any) -> Iterator[Tab]:
+def tab(browser: Any, address: str, home: Path, request: Any) -> Iterator[Tab]:
     """A person who was invited, and who has kept a few sentences."""
     name = request.node.name.replace("[", "-").replace("]", "")[:60]
-    made = Tab(chromium, link(address, federation.invite_browser(home, name)), LINES)
+    made = Tab(browser, link(address, federation.invite_browser(home, name)), LINES)
     yield made
     assert made.complaints == []
     made.close()
@@ -61,8 +56,8 @@ def shown(tab: Tab) -> list[str]:
     return list(tab.page.locator("#sentences li").all_text_contents())
 
 
-def test_sentences_are_kept_only_with_consent(chromium: Any, address: str) -> None:
-    tab = Tab(chromium, f"{address}/part/", [])
+def test_sentences_are_kept_only_with_consent(browser: Any, address: str) -> None:
+    tab = Tab(browser, f"{address}/part/", [])
     page = tab.page
     page.evaluate("""async () => (await import("/part/store.js")).agree(false)""")
     page.reload()
@@ -87,9 +82,9 @@ def test_sentences_are_kept_only_with_consent(chromium: Any, address: str) -> No
     tab.close()
 
 
-def test_the_keyboard_keeps_lines_with_consent_and_makes_no_request(chromium: Any, address: str) -> None:
+def test_the_keyboard_keeps_lines_with_consent_and_makes_no_request(browser: Any, address: str) -> None:
     """Two pages of one origin: the keyboard writes, Take part shows; the keyboard stays sealed."""
-    tab = Tab(chromium, f"{address}/part/", [])
+    tab = Tab(browser, f"{address}/part/", [])
     tab.page.uncheck("#consent")
     keyboard, asked = tab.context.new_page(), list[str]()
     keyboard.goto(f"{address}/")
@@ -134,9 +129,9 @@ def test_joining_registers_a_key_that_nobody_can_copy_once(tab: Tab, home: Path)
     assert client.name in again.text_content("#member") and again.is_hidden("#join")
 
 
-def test_an_invitation_is_good_for_one_browser(tab: Tab, chromium: Any) -> None:
+def test_an_invitation_is_good_for_one_browser(tab: Tab, browser: Any) -> None:
     tab.join()
-    other = Tab(chromium, tab.link, [])
+    other = Tab(browser, tab.link, [])
     other.page.click("#join")
     other.page.wait_for_selector("#problem:visible")
     assert "used before" in other.says("problem")
@@ -206,13 +201,13 @@ def test_a_full_disk_is_said_in_words_and_loses_nothing(tab: Tab) -> None:
     assert page.is_hidden("#problem")
 
 
-def test_denied_storage_is_said_in_words(address: str, tmp_path: Path, chromium: Any) -> None:
+def test_denied_storage_is_said_in_words(address: str, tmp_path: Path, browser: Any) -> None:
     """Site data is blocked in Chromium's settings."""
     (tmp_path / "Default").mkdir()
     block = {"profile": {"default_content_setting_values": {"cookies": 2}}}
     (tmp_path / "Default/Preferences").write_text(json.dumps(block), "utf-8")
-    kind = chromium.browser_type
-    path = chromium_path()
+    kind = browser.browser_type
+    path = chromium.path()
     context = kind.launch_persistent_context(
         tmp_path, executable_path=path, args=["--no-sandbox"], headless=True
     )
@@ -224,12 +219,6 @@ def test_denied_storage_is_said_in_words(address: str, tmp_path: Path, chromium:
         assert page.is_disabled("#start") and page.is_disabled("#line")
     finally:
         context.close()
-
-
-def chromium_path() -> str:
-    import shutil
-
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
 
 
 def test_the_page_talks_to_its_own_origin_alone(tab: Tab) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hands import PATIENCE
-from page_site import Small, Visit, chromium, kneser_ney, running
+from page_site import Small, Visit, kneser_ney, running
 
 from tacit.page import server
 from tacit.page.models import PageModel
@@ -32,19 +32,6 @@ def address(small: Small, cased: Small) -> Iterator[str]:
     ]
     with running(server.site(shown, blocked=["tomorrow"])) as found:
         yield found
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.skip("Playwright is not installed: pip install -e '.[dev]'")
-    path = chromium()
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=PATIENCE)
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ _SETTINGS = (
     "privacy.clip=3.0",
     "privacy.secure=true",
     f"privacy.least={_LEAST}",
-    "training.evaluate_every=1000",  # four typists are too few for a sum of scores
+    "training.evaluate_every=1000",  # the page measures every model for its person
 )
 
 

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from served import LONG, Told, until
-from tabs import KEEP, Tab, launched
+from tabs import KEEP, Tab
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("TACIT_FEDERATION") != "all", reason="minutes long: `make test-federation`"
@@ -27,11 +28,11 @@ LINES = [
 ]
 
 
-def test_a_person_trains_with_four_typists(tmp_path: Path, told: Told) -> None:
+def test_a_person_trains_with_four_typists(tmp_path: Path, browser: Any, told: Told) -> None:
     out = tmp_path / "said"
     command = [sys.executable, "-m", "tacit", "federation", "demo", "--no-open", "--rounds", "2"]
     began = time.monotonic()
-    with out.open("wb") as said, launched() as browser:
+    with out.open("wb") as said:
         running = subprocess.Popen([*command, "--out", str(tmp_path / "demo")], stdout=said, stderr=said)
         try:
             until(lambda: "#join=" in out.read_text("utf-8"), "the link", running)

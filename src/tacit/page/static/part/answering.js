@@ -25,6 +25,7 @@ const TASK = {
 const FIRST = { lr: "float", work: "str", sum: "str", group: "int", place: "int", schema: "str", seconds: "float" };
 /** @type {Record<string, Record<string, string>>} */
 const KINDS = { advertise: FIRST, share: { sum: "str" }, mask: { sum: "str" }, unmask: { sum: "str" } };
+const MOST_SCORED = 2 ** 30; // of each sum of scores of one client
 const LARGEST = 2 ** 22; // of a number of the model
 
 /** @typedef {import("./records.js").Parcel} Parcel */
@@ -37,11 +38,11 @@ const LARGEST = 2 ** 22; // of a number of the model
 /**
  * How a tab trains. `leaves` gives names and shapes of the model's parameters in the order of Python's tree, and throws
  * for a model that cannot be trained here; `train` gives w − w_t, in the same order, and the client's weight; `measure`
- * looks at a model for the person alone.
+ * gives the sums of scores over the held-out text, by Python's names.
  * @typedef {object} Trainer
  * @property {(config: import("./config.js").Config, vocabulary: number) => {name: string, shape: number[]}[]} leaves
  * @property {(work: Work) => Promise<{update: Float32Array[], weight: number}>} train
- * @property {(work: Work) => Promise<any>} measure
+ * @property {(work: Work) => Promise<Record<string, number>>} measure
  */
 /** What a person may know of a sum. @typedef {{work: string, round: number, rounds: number, clip: number, norm: number,
  * noise: number, mechanism: string, delta: number, group: number, least: number, clients?: number}} Told */
@@ -136,8 +137,11 @@ export function answering(trainer, tell = () => {}) {
     const part = (/** @type {string} */ name, /** @type {number[]} */ shape, /** @type {number} */ bound) => ({
       name, shape, bound, bits: mostBits(bound, facts.group), quanta: 0,
     });
-    await trainer.measure(work);
-    if (facts.work === "evaluate") throw new Refusal("config", "a tab measures a model for its person, and sends no scores");
+    const scores = await trainer.measure(work);
+    if (facts.work === "evaluate") {
+      const names = Object.keys(scores).sort();
+      return { parts: names.map((name) => part(`scores/${name}`, [1], MOST_SCORED)), values: names.map((name) => [scores[name]]), told };
+    }
     const clip = arrays.get("clip")?.values[0] ?? 0;
     if (!(clip > 0)) throw new Refusal("schema", "a private round has a clip above 0");
     const trained = await trainer.train(work);

@@ -2,13 +2,26 @@
 
 import { clientOf } from "../train/optimiser.js";
 import { leaves, modelOf } from "../train/shapes.js";
-import { train } from "../train/trainer.js";
+import { score, train } from "../train/trainer.js";
 import { Refusal } from "./refusal.js";
 import { ownText } from "./text.js";
 
 /** @typedef {import("./answering.js").Work} Work */
 /** What a model is worth on this person's latest sentences, which nobody trains on.
  * @typedef {{round: number, work: string, perplexity: number, words: number}} Measured */
+
+/** @param {Work} work */
+const paramsOf = (work) => Object.fromEntries(work.model.map((leaf) => [leaf.name, leaf.values]));
+
+/** What a trainer refuses, as a refusal of the task. @template T @param {Promise<T>} answer */
+async function refusing(answer) {
+  try {
+    return await answer;
+  } catch (error) {
+    const { reason = "training", message } = /** @type {any} */ (error);
+    throw new Refusal(["schema", "config"].includes(reason) ? reason : "training", message);
+  }
+}
 
 /**
  * @param {() => Promise<string[]>} sentences this person's, the oldest first
@@ -20,19 +33,6 @@ import { ownText } from "./text.js";
  * @returns {import("./answering.js").Trainer}
  */
 export function browserTrainer(sentences, { progress, measured, signal, spawn } = {}) {
-  /** @param {Work} work @param {any} config @param {ArrayLike<number>[]} own @param {number} lr
-   * @param {((step: number, steps: number) => void) | undefined} told */
-  async function run(work, config, own, lr, told) {
-    const params = Object.fromEntries(work.model.map((leaf) => [leaf.name, leaf.values]));
-    const task = { config, vocabulary: work.words.length, params, number: work.number, round: work.round, lr, sentences: own };
-    try {
-      return await train(task, { progress: told, signal, spawn });
-    } catch (error) {
-      const { reason = "training", message } = /** @type {any} */ (error);
-      throw new Refusal(["schema", "config"].includes(reason) ? reason : "training", message);
-    }
-  }
-
   /** @param {Work} work @returns {any} */
   const tables = (work) => ({
     seed: work.seed,
@@ -51,19 +51,19 @@ export function browserTrainer(sentences, { progress, measured, signal, spawn } 
     async train(work) {
       const { training } = ownText(await sentences(), work.config.text, work.words);
       if (!training.length) throw new Refusal("training", "there are no sentences yet");
-      const { update, weight } = await run(work, tables(work), training, work.lr, progress);
+      const { number, round, lr, words } = work;
+      const task = { config: tables(work), vocabulary: words.length, params: paramsOf(work), number, round, lr, sentences: training };
+      const { update, weight } = await refusing(train(task, { progress, signal, spawn }));
       return { update: work.model.map((leaf) => update[leaf.name]), weight };
     },
 
-    /** One pass with the rate 0: its loss is the model's. */
     async measure(work) {
       const { heldOut } = ownText(await sentences(), work.config.text, work.words);
-      if (!measured || !heldOut.length) return;
-      const config = tables(work);
-      config.model = { ...config.model, dropout: 0 };
-      config.client = { ...config.client, epochs: 1, batch: 0, max_examples: 0 };
-      const { report } = await run(work, config, heldOut, 0, undefined);
-      await measured({ round: work.round, work: work.work, perplexity: Math.exp(report.loss / report.steps), words: report.words });
+      const task = { model: /** @type {any} */ (work.config.model), vocabulary: work.words.length, params: paramsOf(work), sentences: heldOut };
+      const sums = await refusing(score(task, { signal, spawn }));
+      const { nll, words, sentences: count } = sums;
+      if (measured && count) await measured({ round: work.round, work: work.work, perplexity: Math.exp(nll / (words + count)), words });
+      return sums;
     },
   };
 }
