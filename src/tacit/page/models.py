@@ -16,7 +16,7 @@ load the models, `collected` and `personal`, which hold what people wrote, are l
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -110,12 +110,17 @@ def check_path(path: Path) -> None:
 
 
 def locale_of(path: Path) -> str:
-    """Returns the code of the language that the models of a run directory, or a compact file, were trained on."""
-    if kind_of(path) == "compact":
-        return str(reader.open(path).facts.get("locale", DEFAULT))
+    """Returns the code of the language that the models of a run directory, or of a file, were trained on."""
+    if kind_of(path) != "run":
+        return str(_facts(path).get("locale", DEFAULT))
     from tacit import runs  # loads JAX, which a file does not need
 
     return runs.read_config(path).text.locale
+
+
+def _facts(path: Path) -> Mapping[str, Any]:
+    """Returns what a compact file or an 8-bit network says of itself."""
+    return (reader.open(path) if kind_of(path) == "compact" else network8.open(path)).facts
 
 
 def page_models(
@@ -127,9 +132,7 @@ def page_models(
     """
     check_path(path)
     if kind_of(path) != "run":
-        kind = kind_of(path)
-        facts = reader.open(path).facts if kind == "compact" else network8.open(path).facts
-        title = str(facts.get("name") or path.stem)
+        title = str(_facts(path).get("name") or path.stem)
         return PageModels([PageModel("file", title, path.name, path.read_bytes(), made=_day(path))], [], {})
     from tacit import runs
 
