@@ -73,6 +73,7 @@ def exported(path: Path, file: Path) -> bool:
         source=_SOURCE,
         case=text.case,
         max_words=text.max_words,
+        locale=text.locale,
     )
     return True
 
