@@ -1,4 +1,4 @@
-"""The second distribution, tacit-keyboard: made of Tacit's own modules, with numpy alone, beside Tacit or without it."""
+"""The second distribution, tacit-keyboard: made of Tacit's own modules, with numpy alone."""
 
 from __future__ import annotations
 
@@ -101,4 +101,6 @@ def test_an_empty_environment_opens_models_with_numpy_alone(wheel: Path, tmp_pat
         suggested, following, completed, best, glided = told[str(path)]
         assert suggested == want and len(following) == 3 and best and glided is not None
         assert "be" not in {word.lower() for word, _ in completed}
-    assert "install tacit" in told["run"] and told["loaded"] == ["numpy", "tacit_keyboard"]
+    assert "install tacit" in told["run"] and {"numpy", "tacit_keyboard"} == {
+        name for name in told["loaded"] if not name.startswith(("_", "cython"))
+    }

@@ -30,7 +30,7 @@ from tacit.text import catalogue
 
 HERE = Path.cwd()
 PAGES = [Path("README.md"), Path("CONTRIBUTING.md"), *sorted(Path("docs").glob("*.md"))]
-LANGUAGES = {"", "sh", "python", "toml", "js"}  # js: tests/page/train runs them
+LANGUAGES = {"", "c", "sh", "python", "toml", "js"}  # js: tests/page/train runs them
 
 # the sizes of test_demo.py and others, so that programs compiled there are found in JAX's cache
 PEOPLE = ("typists.users=12", "typists.messages=24", "typists.quantity_skew=0")
