@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from page.page_site import chromium, running
+from page.page_site import running
 from tacit.base.files import append_line
 from tacit.federated.algorithm import Trainer
 from tacit.network import federation
@@ -183,12 +183,8 @@ def test_the_terminal_shows_the_rounds(trained: Path) -> None:
     assert "\x1b[31m" not in shown  # a name's control characters do nothing
 
 
-@pytest.mark.slow
-def test_the_page_draws_what_it_is_told(trained: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
-    program = chromium()
-    with running(Watched(trained)) as address, api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+def test_the_page_draws_what_it_is_told(trained: Path, browser: Any) -> None:
+    with running(Watched(trained)) as address:
         grounds = []
         for scheme in ("light", "dark"):
             page = browser.new_page(color_scheme=scheme)
@@ -203,7 +199,6 @@ def test_the_page_draws_what_it_is_told(trained: Path) -> None:
             assert all(url.startswith(address) for url in asked) and complaints == []
             grounds.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
             page.close()
-        browser.close()
     assert grounds[0] != grounds[1]
 
 

@@ -59,8 +59,9 @@ def site(model: Path | None = None) -> dict[str, Shown]:
     models = [_model(model)] if model else []
     problems = [] if models else ["This federation publishes no model for the keyboard yet"]
     keyboard = server.site(models, problems=problems)
-    shown = {path: Shown(one.body, {**HEADERS, "Content-Type": one.kind}) for path, one in keyboard.items()}
-    policy = {**HEADERS, "Content-Security-Policy": _PART_POLICY}
+    common = {**HEADERS, "Cache-Control": "no-store"}  # a page and its scripts are of one version
+    shown = {path: Shown(one.body, {**common, "Content-Type": one.kind}) for path, one in keyboard.items()}
+    policy = {**common, "Content-Security-Policy": _PART_POLICY}
     part = parts.part_files()
     part["/part/"] = part["/part/index.html"]
     shown |= {path: Shown(one.body, {**policy, "Content-Type": one.kind}) for path, one in part.items()}
