@@ -204,6 +204,6 @@ def figure(values: Sequence[float | None], shown: Callable[[float], str], around
     real = [v for v in values if v is not None]
     if not real:
         return "—"
-    spread = f" ± {shown(statistics.stdev(real))}" if around and len(real) > 1 else ""
+    spread = f" ± {shown(statistics.stdev(real)).lstrip('+')}" if around and len(real) > 1 else ""
     never = f" ({len(values) - len(real)} of {len(values)} never)" if len(real) < len(values) else ""
     return shown(statistics.fmean(real)) + spread + never
