@@ -94,8 +94,8 @@ docs: $(VENV)/.ready-docs
 wheel: install
 	rm -rf build packaging/keyboard/build dist/*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
-	cd packaging/keyboard && $(CURDIR)/$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
-		--no-build-isolation --wheel-dir $(CURDIR)/dist .
+	cd packaging/keyboard && $(CURDIR)/$(BIN)/python -m pip wheel --quiet --disable-pip-version-check \
+		--no-deps --no-build-isolation --wheel-dir $(CURDIR)/dist .
 	rm -rf packaging/keyboard/build packaging/keyboard/*.egg-info
 	@ls dist/*.whl
 

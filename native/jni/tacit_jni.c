@@ -20,6 +20,7 @@ static char *text_of(JNIEnv *env, jstring string) { /* NULL after an exception *
     jmethodID bytes = type ? (*env)->GetMethodID(env, type, "getBytes", "(Ljava/lang/String;)[B") : NULL;
     jstring name = bytes ? (*env)->NewStringUTF(env, "UTF-8") : NULL;
     jbyteArray array = name && string ? (jbyteArray)(*env)->CallObjectMethod(env, string, bytes, name) : NULL;
+    if ((*env)->ExceptionCheck(env)) return NULL;
     jsize size = array ? (*env)->GetArrayLength(env, array) : 0;
     char *text = array ? calloc((size_t)size + 1, 1) : NULL;
     if (text) (*env)->GetByteArrayRegion(env, array, 0, size, (jbyte *)text);
@@ -36,7 +37,8 @@ static jstring string_of(JNIEnv *env, const char *text) {
     jbyteArray array = name ? (*env)->NewByteArray(env, (jsize)strlen(text)) : NULL;
     if (!array) return NULL;
     (*env)->SetByteArrayRegion(env, array, 0, (jsize)strlen(text), (const jbyte *)text);
-    return (jstring)(*env)->NewObject(env, type, make, array, name);
+    jstring string = (jstring)(*env)->NewObject(env, type, make, array, name);
+    return (*env)->ExceptionCheck(env) ? NULL : string;
 }
 
 static void free_words(struct words *words) {
@@ -50,6 +52,7 @@ static int words_of(JNIEnv *env, jobjectArray array, struct words *words) {
     words->list = calloc((size_t)count + 1, sizeof *words->list);
     for (jsize i = 0; words->list && i < count; i++) {
         jstring string = (jstring)(*env)->GetObjectArrayElement(env, array, i);
+        if ((*env)->ExceptionCheck(env)) break;
         if (!(words->list[words->count] = text_of(env, string))) break;
         words->count++;
         (*env)->DeleteLocalRef(env, string);
@@ -103,6 +106,7 @@ JNIEXPORT jobjectArray JNICALL Java_Tacit_complete(JNIEnv *env, jclass type, jlo
         for (size_t i = 0; result && i < found; i++) {
             tacit_word(h->model, best[i].id, word, room);
             (*env)->SetObjectArrayElement(env, result, (jsize)i, string_of(env, word));
+            if ((*env)->ExceptionCheck(env)) break;
         }
     } else if (!(*env)->ExceptionCheck(env)) {
         throw_line(env, error.message);

@@ -75,6 +75,7 @@ NOT_RUN = {  # how a line begins, or what is in it: why it is parsed and not run
     "make test": "these tests are what it runs",
     "make fuzz": "takes up to 20 minutes; test_fuzz.py makes a few trials",
     ".venv/bin/python -m fuzz ": "needs what `make fuzz` makes first",
+    "pip install dist/": "tests/test_keyboard_package.py installs it",
     "pip install ": "needs a package index",
     "java -jar dicttool_aosp.jar ": "a program of AOSP",
     "fstcompile ": "a program of OpenFst",

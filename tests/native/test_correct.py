@@ -161,6 +161,7 @@ def test_other_keys_and_other_numbers(library: ctypes.CDLL, typed: Typed) -> Non
         c.c.tacit_keys_close(c.keys)
         c.open_keys()
         assert "going" in {w for w, _, _ in c.correct([], "goung", k=50).candidates} and not strict
+        assert c.correct([], "a" * 60).word is None
         with pytest.raises(Exception, match="a tap is no point"):
             c.correct([], "no", [(float("nan"), 1.0)])
         with pytest.raises(Exception, match="give 1 to 255 keys"):
@@ -169,4 +170,3 @@ def test_other_keys_and_other_numbers(library: ctypes.CDLL, typed: Typed) -> Non
                     c.model, (Key * 1)(), 0, None, ctypes.byref(c.keys), ctypes.byref(c.error)
                 )
             )
-        assert c.correct([], "a" * 60).word is None
