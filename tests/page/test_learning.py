@@ -283,6 +283,6 @@ def test_own_words_keep_their_capitals_and_mend_slips(page):
     page.keyboard.type("and zra")
     assert "Zrajesh" in bar(page)
     page.keyboard.press("Control+Backspace")
-    page.get_by_role("button", name="Erase").click()
+    erase(page)
     page.keyboard.type("zrajesh ")
     assert text(page).endswith("and zrajesh ")

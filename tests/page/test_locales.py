@@ -52,7 +52,7 @@ TYPE = """([text, held]) => {
   for (const c of text) {
     const key = find(c) ?? find(held[c]);
     if (find(c)) { key.click(); continue; }
-    key.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true, cancelable: true }));
+    key.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", altKey: true, bubbles: true, cancelable: true }));
     [...document.querySelectorAll(".held button")].find((item) => item.dataset.key === c).click();
   }
 }"""
@@ -150,12 +150,12 @@ def test_a_slow_glide_is_no_long_press(typing):
 def test_the_row_of_letters_by_keyboard(typing):
     page = typing("pl")
     key(page, "z").focus()
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.dataset.key") == "ź"
     page.keyboard.press("Escape")
     assert page.get_by_role("menu").count() == 0
     assert page.evaluate("document.activeElement.dataset.key") == "z"
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Alt+ArrowUp")
     page.keyboard.press("Enter")
     assert text(page) == "Ż"

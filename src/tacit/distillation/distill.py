@@ -53,7 +53,7 @@ def distill(
     """
     run = runs.load(path)
     name, language = run.config.name, run.config.text.locale
-    locale = locale or language
+    locale = language if locale is None else locale
     with transaction(out, KIND) as folder:
         given = dictionary(out, locale, today() if date is None else date, skip, block, merge)
         if not skip:

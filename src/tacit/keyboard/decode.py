@@ -61,13 +61,22 @@ class Tapped(NamedTuple):
     best: int | Pair | None  # the word to write, as its place among the ranked; None for the literal
 
 
+def rounded(scores: Floats) -> Floats:
+    """Rounds scores for sorting, so that rounding errors decide no tie, here or in the page.
+
+    >>> rounded(np.array([-17.264316786554907, -17.264316786554909])).tolist()
+    [-17.264316787, -17.264316787]
+    """
+    return np.round(scores, 9)
+
+
 def rank(lexicon: Lexicon, matches: Matches, chances: Chances, language: float) -> Ranked:
     """Ranks matching words by score; words with probability 0 are left out."""
     log_p = chances(lexicon.ids[matches.words]) if len(matches.words) else np.zeros(0)
     possible = log_p > -np.inf
     words, costs, log_p = matches.words[possible], matches.costs[possible], log_p[possible]
     scores = -costs + language * log_p
-    by = np.argsort(-scores, kind="stable")
+    by = np.lexsort((words, -rounded(scores)))
     return Ranked(words[by], scores[by], costs[by], log_p[by])
 
 
@@ -130,7 +139,7 @@ def split(lexicon: Lexicon, literal: str, chances: Chances, rules: Taps) -> tupl
         for (one, other), log_p in zip(halves, both.tolist(), strict=True)
         if log_p > -np.inf
     ]
-    return tuple(sorted(found, key=lambda pair: -pair.score))
+    return tuple(sorted(found, key=lambda pair: -round(pair.score, 9)))
 
 
 def glided(

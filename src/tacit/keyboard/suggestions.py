@@ -142,7 +142,7 @@ class Suggester:
         for pair in decoded.pairs:
             two = self._pair(pair, start, shown)
             pairs.setdefault(two.word, two)
-        every = sorted([*every, *pairs.values()], key=lambda candidate: -candidate.score)
+        every = sorted([*every, *pairs.values()], key=lambda candidate: -round(candidate.score, 9))
         return Correction(best, literal, decoded.known, every[:k])
 
     def glide(

@@ -120,7 +120,7 @@ def codes() -> tuple[str, ...]:
     >>> "tr" in codes(), len(codes()) >= 12
     (True, True)
     """
-    files = (resources.files("tacit.text") / "locales").iterdir()
+    files = (resources.files(__package__ or "") / "locales").iterdir()
     return tuple(sorted(f.name.removesuffix(".toml") for f in files if f.name.endswith(".toml")))
 
 
@@ -135,7 +135,7 @@ def find(code: str) -> Locale:
     known = code if code in codes() else language
     if known not in codes():
         raise TacitError(f"no locale '{shown(code)[1:-1]}'{nearest(code, codes())}")
-    file = resources.files("tacit.text") / "locales" / f"{known}.toml"
+    file = resources.files(__package__ or "") / "locales" / f"{known}.toml"
     return parse(file.read_text("utf-8"), f"{known}.toml", known)
 
 

@@ -216,6 +216,7 @@ function press(key, at, event) {
     suggest(here());
     return figures();
   }
+  shiftAt = -Infinity; // only two presses of shift in a row lock it
   if (key.kind === "letter") letter(key.value, at);
   else if (key.kind === "back") rubOut();
   else if (key.kind === "enter") newLine();

@@ -42,6 +42,11 @@ export function makeDecoder(model, layout, parameters) {
  * @typedef {{lexicon: import("./lexicon.js").Lexicon, texts: string[], logP: (text: string) => number}} OwnWords
  */
 
+const rounded = (/** @type {{score: number}} */ { score }) => Math.round(score * 1e9);
+
+/** Sorts by falling score. Rounding errors decide no tie, here or in Python. @type {(a: {score: number}, b: {score: number}) => number} */
+const falling = (a, b) => rounded(b) - rounded(a);
+
 /**
  * The candidates by score, without those of probability 0.
  * @param {import("./lexicon.js").Lexicon} lexicon
@@ -57,7 +62,7 @@ function rank(lexicon, candidates, chance, language) {
       return { places: [place], spelling: lexicon.spellings[place], cost, logP, score: -cost + language * logP };
     })
     .filter(({ logP }) => logP > -Infinity)
-    .sort((a, b) => b.score - a.score || a.places[0] - b.places[0]);
+    .sort((a, b) => falling(a, b) || a.places[0] - b.places[0]);
 }
 
 /**
@@ -102,7 +107,7 @@ function pairsOf(lexicon, literal, chance, { space, language }) {
       }
     }
   }
-  return pairs.sort((a, b) => b.score - a.score);
+  return pairs.sort(falling);
 }
 
 /**
@@ -126,7 +131,7 @@ export function correct(decoder, chance, context, taps, typed, k = 3, own = null
   if (own?.texts.length) {
     const near = rank(own.lexicon, searchTaps(own.lexicon, taps, rules), (i) => own.logP(textAt(own, i)), rules.language);
     ranked.push(...near.map((one) => ({ ...one, own: textAt(own, one.places[0]), places: [] })));
-    ranked.sort((a, b) => b.score - a.score);
+    ranked.sort(falling);
   }
   const meantLetter = literal !== lower(shown); // a letter of a long press is meant
   const start = startsSentence(context);
@@ -151,7 +156,7 @@ export function correct(decoder, chance, context, taps, typed, k = 3, own = null
     return { best: mended, known: same !== undefined, words: forms(ranked, form, k) };
   }
   const score = -(rules.unknown - rules.letter * lettersLogP(lexicon.counts, literal) + over);
-  const every = [...ranked, ...pairsOf(lexicon, literal, chance, rules)].sort((a, b) => b.score - a.score);
+  const every = [...ranked, ...pairsOf(lexicon, literal, chance, rules)].sort(falling);
   const best = !meantLetter && every.length && every[0].score > score ? form(every[0]) : shown;
   return { best, known: false, words: forms(every, form, k) };
 }

@@ -213,7 +213,7 @@ export function makeKeyboard(board, holder, does) {
   board.addEventListener("keydown", (event) => {
     const element = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest(".key"));
     const key = element && keys.get(element);
-    if (!element || !key?.held || event.key !== "ArrowUp") return;
+    if (!element || !key?.held || !event.altKey || event.key !== "ArrowUp") return; // the plain arrow goes to another key
     event.preventDefault();
     more.open(element, key, holder.classList.contains("shifted"), true);
   });

@@ -1,5 +1,5 @@
 // Long presses: the letters that a held key offers, in a row above it. Slide to one and release; released at once, the
-// first is typed. On the keyboard the up arrow opens the row, the arrows move in it, Enter types and Escape closes it.
+// first is typed. On the keyboard Alt and the up arrow open the row, the arrows move in it, Enter types and Escape closes it.
 
 import { keyCapital } from "./locale.js";
 
