@@ -164,7 +164,7 @@ def _all(folder: Path, data: Path | None, minutes: float, as_json: bool) -> None
         print_table([["name", "row", "seeds"], *([str(v) for v in r.values()] for r in rows)])
     for name, why in done.refused.items():
         say(f"{name} left out: {why}")
-    say(f"{len(rows)} rows measured, {done.left} lack a result or a seed; the same command goes on with them")
+    say(f"{len(rows)} rows measured, {done.left} lack a result or a seed; the same command measures them")
 
 
 def _list(folder: Path, as_json: bool) -> None:

@@ -34,11 +34,11 @@ export function makeDecoder(model, layout, parameters) {
 }
 
 /**
- * A candidate: words of the lexicon by their places, or a word of one's own. @typedef {{places: number[], own?: string,
+ * A candidate: words of the lexicon by their places, or a learnt word. @typedef {{places: number[], own?: string,
  * spelling: string, cost: number, logP: number, score: number}} Ranked
  */
 /**
- * Words of one's own that the model does not have: by spelling, each with its text and log p.
+ * Learnt words that the model does not have: by spelling, each with its text and log p.
  * @typedef {{lexicon: import("./lexicon.js").Lexicon, texts: string[], logP: (text: string) => number}} OwnWords
  */
 
@@ -119,7 +119,7 @@ function pairsOf(lexicon, literal, chance, { space, language }) {
  * @param {string} typed
  * @param {number} [k]
  * @param {OwnWords | null} [own]
- * @param {boolean} [meant] whether the literal is a word of one's own: no apostrophe is missing in it
+ * @param {boolean} [meant] whether the literal is a learnt word: no apostrophe is missing in it
  * @returns {{best: string, known: boolean, words: Meant[]}}
  */
 export function correct(decoder, chance, context, taps, typed, k = 3, own = null, meant = false) {

@@ -1,6 +1,6 @@
 // Decodes the word in progress and glides: the decoders, with the personal cache and its exceptions.
 //
-// A word that was typed twice is one's own: a word like the model's, for itself and for slips near it, written with the
+// A word that was typed twice is learnt: it counts like the model's words, for itself and for slips near it, written with the
 // capitals that it was typed with.
 
 import { cacheProbability, formOf, isOwn, weightOf } from "./cache.js";
