@@ -37,6 +37,7 @@ def written(
     """What an import writes, as [user, text, time]."""
     file, out = tmp_path / "export", tmp_path / "messages.jsonl"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    out.unlink(missing_ok=True)  # another export's messages are not replaced
     found = import_chat(file, out, me)
     records = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert all(list(record) == ["user", "text", "time"] for record in records)
@@ -215,9 +216,14 @@ def test_the_command(tacit: Commands, tmp_path: Path) -> None:
     told = tacit.ok("data", "import", file, "--out", out)
     assert "WhatsApp: 5 messages of 3 people (Ana 2, Bo Dahl 2, +49 151 1234567 1)" in told
     assert "day, month, year" in told and "3 system lines, 1 media, 1 deleted" in told and str(out) in told
-    found = tacit.json("data", "import", file, "--out", out, "--me", "Bo Dahl")
-    assert isinstance(found, dict) and found["people"] == {"Bo Dahl": 2}
     before = out.read_bytes()
+    tacit.ok("data", "import", file, "--out", out)  # the same once more
+    tacit("data", "import", file, "--out", out, "--me", "Bo Dahl").refused(
+        "does not hold these messages", "remove it"
+    )
+    assert out.read_bytes() == before
+    found = tacit.json("data", "import", file, "--out", tmp_path / "bo.jsonl", "--me", "Bo Dahl")
+    assert isinstance(found, dict) and found["people"] == {"Bo Dahl": 2}
     tacit("data", "import", file, "--out", out, "--me", "Bo Dal").refused(
         "--me Bo Dal", "did you mean 'Bo Dahl'"
     )

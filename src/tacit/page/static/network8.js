@@ -238,7 +238,19 @@ async function unpacked(packed) {
     text.set(part, at);
     at += part.length;
   }
+  // browsers refuse what is cut short or followed by junk, node may not: the checksum must be the last four bytes
+  must(packed.length > 4 && checksum(text) === new DataView(packed.buffer, packed.byteOffset).getUint32(packed.length - 4), "its words are truncated, or too long");
   return text;
+}
+
+/** Adler-32, the checksum of zlib. @param {Uint8Array} text */
+function checksum(text) {
+  let [a, b] = [1, 0];
+  for (const byte of text) {
+    a = (a + byte) % 65521;
+    b = (b + a) % 65521;
+  }
+  return b * 65536 + a;
 }
 
 /**

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.base.errors import TacitError, nearest, shown
-from tacit.base.files import write_atomic
+from tacit.base.files import cannot_write, regular, write_atomic
 from tacit.text.chats import sms, telegram, whatsapp
 from tacit.text.chats.message import ChatMessage, pieces
 
@@ -58,8 +58,25 @@ def import_chat(file: Path, out: Path, me: str | None = None) -> Imported:
         raise TacitError(f"{file}: no text that somebody typed is in this export; give another one")
     if others:
         left_out[_OTHERS] = others.total()
-    write_atomic(out, "".join(kept).encode("utf-8", "replace"))
+    text = "".join(kept).encode("utf-8", "replace")
+    _check(out, text)
+    write_atomic(out, text)
     return Imported(kind, dates, dict(people.most_common()), dict(left_out))
+
+
+def _check(out: Path, text: bytes) -> None:
+    """Refuses to replace a file with other content: messages have no mark by which Tacit could know its own."""
+    target = regular(out)
+    try:
+        size = target.stat().st_size
+        if size and (size != len(text) or target.read_bytes() != text):
+            raise TacitError(
+                f"{out} exists and does not hold these messages; remove it or choose another --out"
+            )
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise cannot_write(out, error) from None
 
 
 def opened(file: Path) -> tuple[str, str, Iterable[ChatMessage]]:
