@@ -41,6 +41,18 @@ def kneser_ney(path: Path, case: str, users: int = 40) -> Small:
     return Small(path, words, ready.test)
 
 
+class Counted(dict[str, Any]):
+    """Files of a server that remember what was asked for."""
+
+    def __init__(self, files: server.Site) -> None:
+        super().__init__(files)
+        self.asked: list[str] = []
+
+    def get(self, path: str, default: Any = None) -> Any:
+        self.asked.append(path)
+        return super().get(path, default)
+
+
 @contextmanager
 def running(files: server.Site, host: str = "127.0.0.1") -> Iterator[str]:
     """A server of these files in a thread; gives its address."""

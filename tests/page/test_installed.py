@@ -8,24 +8,12 @@ from urllib.parse import unquote
 
 import pytest
 from hands import bar, text, until
-from page_site import running
+from page_site import Counted, running
 
 from tacit.page import server
 from tacit.page.models import Mix, PageModel
 
 WORKS = {"service_workers": "allow"}
-
-
-class Counted(dict):
-    """Files of a server that remember what was asked for."""
-
-    def __init__(self, files: server.Site) -> None:
-        super().__init__(files)
-        self.asked: list[str] = []
-
-    def get(self, path, default=None):
-        self.asked.append(path)
-        return super().get(path, default)
 
 
 @pytest.fixture

@@ -6,23 +6,11 @@ import struct
 
 import pytest
 from hands import bar, glide, tap, text
-from page_site import running
+from page_site import Counted, running
 
 from tacit.keyboard import suggestions
 from tacit.page import server
 from tacit.page.models import PageModel
-
-
-class Counted(dict):
-    """Files of a server that remember what was asked for."""
-
-    def __init__(self, files: server.Site) -> None:
-        super().__init__(files)
-        self.asked: list[str] = []
-
-    def get(self, path, default=None):
-        self.asked.append(path)
-        return super().get(path, default)
 
 
 def test_no_request_after_loading_and_the_browser_refuses_any(visit, small):

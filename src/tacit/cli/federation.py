@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tacit.base.errors import TacitError
-from tacit.cli.federation_work import register
+from tacit.cli import federation_client, federation_work
 from tacit.cli.options import (
     JsonOption,
     SetOption,
@@ -26,7 +22,6 @@ from tacit.cli.options import (
 
 federation = typer.Typer(help="Rounds between real devices, over Flower.", no_args_is_help=True)
 Place = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the federation.")]
-Invited = Annotated[Path, typer.Argument(metavar="FILE", help="An invitation.")]
 
 
 @federation.command("init")
@@ -153,110 +148,6 @@ def server(
             say(f"for browsers on this machine: http://127.0.0.1:{browsers}/part/")
 
     serve(place, listen, ready, publish, Pages(browsers, keyboard))
-
-
-@federation.command("client")
-def client(
-    file: Invited,
-    data: Annotated[Path, path_option("--data", "This person's text, as JSON lines.", "FILE")],
-    conditions: Annotated[
-        str,
-        typer.Option(
-            help="A JSON file with the device's state, or 'system': take part only if it is idle, charging, on an "
-            "unmetered network and has 2 GB of memory.",
-            metavar="FILE|system",
-        ),
-    ] = "",
-    period: Annotated[
-        str, typer.Option(help="Do each kind of work at most once in this time, such as 24h.", metavar="TIME")
-    ] = "0s",
-) -> None:
-    """Take part in a federation with the text in a file, until Ctrl-C. The text is read here and never sent.
-
-    Examples:
-
-      tacit federation client ana.invitation --data messages.jsonl
-
-      tacit federation client ana.invitation --data messages.jsonl --conditions device.json --period 24h
-    """
-    from tacit.network import federation as directory
-    from tacit.network import flower
-
-    flower.require()
-    start_jax()
-    invitation = directory.read_invitation(file)
-    from tacit.network.admission import knock, patiently
-    from tacit.network.conditions import OPEN, named
-    from tacit.network.leaving import has_left
-    from tacit.network.manners import Manners, seconds
-    from tacit.network.node import run_client
-
-    @cache
-    def ready() -> None:  # says so once, also if the client has to try again
-        say(f"{invitation.name} connects to {invitation.address}; Ctrl-C ends it")
-
-    manners = Manners(named(conditions) if conditions else OPEN, seconds(period))
-    journal = journal_of(file)
-    knock(invitation)
-    patiently(
-        lambda: run_client(
-            invitation,
-            data,
-            journal,
-            ready,
-            manners,
-            lambda: has_left(file),
-            lambda line: say(took_part(line)),
-        ),
-        journal,
-    )
-    say(f"{invitation.name} has left the federation for good")
-    sys.stdout.flush()
-    # an ordinary exit could crash: JAX's threads may still compute while Python shuts down
-    os._exit(0)
-
-
-@federation.command("leave")
-def leave(file: Invited) -> None:
-    """Leave a federation for good: the key in the invitation is destroyed, and a client that runs with it ends.
-
-    Example:
-
-      tacit federation leave ana.invitation
-    """
-    from tacit.network.leaving import leave as leave_federation
-
-    name = leave_federation(file, journal_of(file))
-    say(f"{name} has left the federation for good; the key in {file} is destroyed, delete copies of it")
-
-
-@federation.command("fetch")
-def fetch(
-    file: Invited,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A published file (default: list all).")] = "",
-    out: Annotated[Path | None, path_option("--out", "Where to write it (default: NAME).", "FILE")] = None,
-) -> None:
-    """Fetch a file that the server of a federation publishes, such as a new model.
-
-    Examples:
-
-      tacit federation fetch ana.invitation
-
-      tacit federation fetch ana.invitation network.tacit --out new.tacit
-    """
-    from tacit.network import federation as directory
-    from tacit.network import flower
-
-    flower.require()
-    from tacit.network import published
-
-    invitation = directory.read_invitation(file)
-    if not name:
-        for listed, one in published.manifest(invitation).items():
-            say(f"{listed}  {one.bytes:,} bytes  sha256 {one.sha256}")
-        return
-    got = published.fetch(invitation, name, out or Path(name))
-    say(f"{out or name}: {got.bytes:,} bytes, sha256 {got.sha256}")
 
 
 @federation.command("run")
@@ -398,34 +289,6 @@ def watch(
     serve_page(place, port, ready)
 
 
-@federation.command("log")
-def log(file: Invited, as_json: JsonOption = False) -> None:
-    """Show what a client has taken part in.
-
-    Example:
-
-      tacit federation log ana.invitation
-    """
-    from tacit.network import federation as directory
-    from tacit.network.leaving import has_left
-
-    if not has_left(file):
-        directory.read_invitation(file)
-    journal = journal_of(file)
-    if not journal.is_file():
-        say("this client has not taken part in anything yet")
-        return
-    lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines() if line.endswith("}")]
-    for line in lines:  # rounds are counted from 1 wherever people see them
-        made = line.get("round") if line.get("task") == "train" else None
-        line["round"] = made + 1 if type(made) is int else None
-    if as_json:
-        print_json(lines)
-        return
-    names = ("time", "task", "round", "ended")
-    print_table([list(names), *([str(line.get(name) or "") for name in names] for line in lines)])
-
-
 @federation.command("stop")
 def stop(place: Place) -> None:
     """Stop the server of a federation, from another terminal.
@@ -441,20 +304,5 @@ def stop(place: Place) -> None:
     say(f"the server of {place} has stopped")
 
 
-register(federation)
-
-
-def took_part(line: dict[str, Any]) -> str:
-    """Returns what a client did, by a line of its journal.
-
-    >>> took_part({"time": "2026-11-18T19:50:02+00:00", "task": "train", "round": 0, "ended": "answered"})
-    '2026-11-18T19:50:02+00:00  train, round 1: answered'
-    """
-    is_round = line.get("task") == "train" and isinstance(line.get("round"), int)
-    which = f", round {line['round'] + 1}" if is_round else ""
-    return f"{line['time']}  {line.get('task', 'an unknown task')}{which}: {line['ended']}"
-
-
-def journal_of(invitation: Path) -> Path:
-    """Returns the journal of a client, which lies beside its invitation."""
-    return invitation.parent / f"{invitation.name}.journal.jsonl"
+federation_client.register(federation)
+federation_work.register(federation)

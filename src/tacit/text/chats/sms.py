@@ -2,7 +2,7 @@
 
     <smses count="2"><sms address="+4512345" date="1706735733000" type="2" body="see you" contact_name="Ana"/>…</smses>
 
-What the phone's owner sent has the user "me"; what was received has the name of the contact, or the number.
+Sent messages have the user "me". Received ones have the contact's name, or the number.
 
 The file comes from a phone and may be damaged or made by somebody else: a DOCTYPE is refused, so no entity is ever
 defined or expanded. The program writes emoji as two references that XML does not allow (`&#55357;&#56834;`); they are

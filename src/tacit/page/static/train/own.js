@@ -1,4 +1,4 @@
-// One's own model: the shared model fine-tuned on one's own sentences, used only if it passes the gate.
+// A personal model: the shared model fine-tuned on a person's sentences, used only if it passes the gate.
 //
 // This is what src/tacit/personal does on a simulated device (paper 3, section 2, and its gate). A person's messages,
 // the oldest first, are split by words: the first 64 % to tune on, the next 16 % for the gate, the last 20 % to tell the
@@ -104,7 +104,7 @@ export function tuneOwn(task, module, progress = () => {}) {
 /** The three parts. @param {ArrayLike<number>[]} sentences */
 function partsOf(sentences) {
   const words = sentences.reduce((n, sentence) => n + sentence.length - 2, 0);
-  const few = (/** @type {string} */ what) => new TaskError("conditions", `${what}: too little text for one's own model`);
+  const few = (/** @type {string} */ what) => new TaskError("conditions", `${what}: too little text for a personal model`);
   if (sentences.length < LEAST_MESSAGES) throw few(`${sentences.length} messages, and ${LEAST_MESSAGES} are needed`);
   if (words < LEAST_WORDS) throw few(`${words} words, and ${LEAST_WORDS} are needed`);
   const [second, third] = cuts(sentences);
