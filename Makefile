@@ -14,10 +14,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Every file that pip installs is named in requirements/ by its hash, libraries of libraries too. Tacit itself comes
-# last: without dependencies, and built by the setuptools of requirements/build.txt.
+# Every file that pip installs is named in requirements/ by its hash, libraries of libraries too, so that pip has nothing
+# to look up: --no-deps, because pip takes `sqlalchemy[asyncio]` of a library for another name than the pinned
+# `sqlalchemy` and refuses its newest version. Tacit itself comes last, built by the setuptools of requirements/build.txt.
 INSTALL := install --quiet --disable-pip-version-check
-LOCKED := $(INSTALL) --require-hashes --only-binary :all:
+LOCKED := $(INSTALL) --require-hashes --no-deps --only-binary :all:
 
 .PHONY: install demo check test test-experiments test-federation fuzz lint browser docs wheel sbom lock clean
 .PHONY: native-fuzz native-bench
