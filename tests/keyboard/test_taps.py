@@ -110,7 +110,7 @@ def test_words_of_as_many_taps_as_are_looked_up():
 
 def test_an_unknown_literal_has_the_probability_of_its_letters_and_pays_for_taps_that_hit_no_key():
     lexicon, rules = build(["cat"], [0]), DEFAULT.taps
-    for far in (0.0, 8.0):
+    for far in (0.0, 20.0):
         points = taps_of("tac") - np.array([0.0, far])
         found = decode.tapped(lexicon, points, lambda ids: np.zeros(len(ids)), DEFAULT)
         beyond = np.maximum(taps.tap_costs(points, QWERTY).min(axis=1) - rules.insertion, 0).sum()

@@ -29,7 +29,7 @@ from socketserver import TCPServer
 from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
-from tacit.keyboard import layout, parameters
+from tacit.keyboard import dictionary, layout, parameters
 from tacit.page.models import PageModel
 from tacit.text.locale import ENGLISH, Locale
 from tacit.text.locale_segments import RUNS, table
@@ -68,6 +68,7 @@ TYPES = {
 }
 _MODULES = b"<!-- modules -->"
 _IMPORT = re.compile(r'^(?:import|export|\}).* from "\./(\w+\.js)";$', re.MULTILINE)
+DICTIONARY = "dictionary.hashes"
 WORKER = "worker.js"  # the service worker, asked for with its hash
 
 
@@ -130,6 +131,8 @@ def site(
             files[entry["file"]] = Answer("application/octet-stream", model.data)
         made = {"made": model.made} if model.made else {}
         listed.append({**entry, **made, **({"compare": True} if model.compare else {})})
+    if words := dictionary.raw_of(locale):
+        files[DICTIONARY] = Answer("application/octet-stream", words)
     manifest = {
         "models": listed,
         "problems": list(problems),
@@ -138,6 +141,7 @@ def site(
         "locale": locale_json(locale),
         "parameters": parameters.as_json(),
         "capitals": dict(capitals),
+        **({"dictionary": DICTIONARY} if words else {}),
         "worker": f"{WORKER}?{hashlib.sha256(worker.body).hexdigest()[:16]}",
         "files": ["./", *own],
     }
