@@ -4,10 +4,10 @@
 
 MODEL is the model.tacit of `tacit distill`; LISTS is the folder that `corrections_lists.py` describes;
 `corrections_items.py` says what the items are. The margin of an item is the score of what should be written less the
-best other score. The fit minimises the weighted mean of 1 / (1 + exp(margin)), a smooth count of errors, by the limited-memory BFGS method, on the
-logarithms of the costs and always from the same start. Nothing is drawn but the items, by the seed, so the same command
-gives the same costs. It prints the costs, and the share of wrong items of each kind among those of the fit and those
-kept from it.
+best other score. The fit minimises the weighted mean of log(1 + exp(−margin / 2)) by the limited-memory BFGS method, on
+the logarithms of the costs and always from the same start, which is rounded from an earlier fit. Nothing is drawn but
+the items, by the seed, so the same command gives the same costs. It prints the costs, and the share of wrong items of
+each kind among those of the fit and those kept from it.
 
 Candidates are found once, with generous costs. The costs of all candidates are then computed together by the recurrence
 of `tacit.keyboard.taps`, in another form: JAX takes their gradients.
@@ -34,28 +34,32 @@ from tacit.keyboard.parameters import DEFAULT
 jax.config.update("jax_enable_x64", True)
 
 LANGUAGE = DEFAULT.taps.language  # fixed: it is the unit of the costs
+SOFT = 2.0  # margins are divided by this
+NEAR = 5  # candidates of an item
 FAR = 200.0  # a cost that nothing has
-WEIGHTS = {"noisy": 3.0, "misspelt": 1.0, "listed": 10.0, "unlisted": 3.0, "known": 3.0, "joined": 0.1}
+WEIGHTS = {"noisy": 3.0, "misspelt": 1.5, "listed": 10.0, "unlisted": 2.2, "known": 3.0, "joined": 0.1}
 START = {
     "sigma_x": 0.5,
-    "sigma_y": 0.6,
-    "steady": 2.0,
-    "usual": 1.0,
-    "omission": 4.0,
-    "single": 3.0,
-    "apostrophe": 1.0,
-    "insertion": 6.0,
-    "double": 4.0,
-    "edge": 1.5,
-    "transposition": 4.0,
-    "vowel": 6.0,
-    "wrong": 8.0,
-    "space": 6.0,
-    "unknown": 6.0,
+    "sigma_y": 0.65,
+    "steady": 0.6,
+    "usual": 0.7,
+    "omission": 5.0,
+    "single": 2.5,
+    "apostrophe": 3.0,
+    "insertion": 7.5,
+    "double": 4.5,
+    "edge": 3.0,
+    "transposition": 5.0,
+    "move": 7.0,
+    "slip": 7.0,
+    "vowel": 9.0,
+    "wrong": 11.0,
+    "space": 7.0,
+    "unknown": 8.5,
     "letter": 0.5,
-    "listed": 3.0,
-    "spelt": 0.3,
-    "stays": 2.5,
+    "listed": 5.5,
+    "spelt": 0.45,
+    "stays": 4.0,
 }
 
 
@@ -120,6 +124,9 @@ def costs(b: Batch, c: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:
     shown = (2 * jnp.minimum(hand.min(axis=2), taps.WILD) * live).sum(axis=1)
     hand /= ((c["steady"] + shown) / (c["steady"] + c["usual"] * b.count))[:, None, None]
     least, near = hand.min(axis=2), hand.argmin(axis=2)
+    between = QWERTY.centres[:, None] - QWERTY.centres
+    beside = jnp.asarray(np.hypot(between[..., 0], between[..., 1]) <= taps.REACH)[near]  # [items, M, keys]
+    hand = jnp.where(beside, jnp.minimum(hand, least[..., None] + c["slip"]), hand)
     again = jnp.pad(near[:, 1:] == near[:, :-1], ((0, 0), (1, 0)))
     alone = jnp.where(again, jnp.minimum(c["insertion"], c["double"]), c["insertion"])
     low = jnp.minimum(least, alone)
@@ -138,21 +145,28 @@ def costs(b: Batch, c: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:
     pays = jnp.where(first[:, None], hand, mind)
     swapped = hand[:, 1:, :-1] + hand[:, :-1, 1:] + c["transposition"]  # [pairs, N − 1, M − 1] of i − 1 and i
     swapped = jnp.pad(swapped, ((0, 0), (1, 0), (2, 0)), constant_values=FAR)  # [pairs, N, M + 1]
+    one, two, three = hand[:, :-2], hand[:, 1:-1], hand[:, 2:]
+    late = two[:, :, :-2] + three[:, :, 1:-1] + one[:, :, 2:]
+    early = three[:, :, :-2] + one[:, :, 1:-1] + two[:, :, 2:]
+    moved = jnp.minimum(late, early) + c["move"]
+    moved = jnp.pad(moved, ((0, 0), (2, 0), (3, 0)), constant_values=FAR)  # [pairs, N, M + 1]
     begun = spent + c["edge"] * (jnp.arange(m + 1) > 0)
 
     def step(state: tuple[jax.Array, ...], at: tuple[jax.Array, ...]) -> tuple[tuple[jax.Array, ...], None]:
-        before, above, result = state
-        i, pays, swapped, lacking = at
+        earlier, before, above, result = state
+        i, pays, swapped, moved, lacking = at
         whole = jnp.pad(above[:, :-1] + pays, ((0, 0), (1, 0)), constant_values=FAR)
         whole = jnp.minimum(whole, jnp.pad(before[:, :-2], ((0, 0), (2, 0))) + swapped)
+        whole = jnp.minimum(whole, jnp.pad(earlier[:, :-3], ((0, 0), (3, 0))) + moved)
         new = jnp.minimum(whole, above + lacking[:, None])
         new = jax.lax.cummin(new - spent, axis=1) + spent
         cost = jnp.minimum(whole[rows, total], new[rows, total] + c["edge"])
-        return (above, new, jnp.where(b.lengths == i + 1, cost, result)), None
+        return (before, above, new, jnp.where(b.lengths == i + 1, cost, result)), None
 
-    by_letter = [jnp.moveaxis(x, 1, 0) for x in (pays, swapped, lacking)]
-    state = (jnp.full(begun.shape, FAR), begun, jnp.full(len(b.owner), FAR))
-    (_, _, result), _ = jax.lax.scan(step, state, (jnp.arange(n), *by_letter))
+    by_letter = [jnp.moveaxis(x, 1, 0) for x in (pays, swapped, moved, lacking)]
+    none = jnp.full(begun.shape, FAR)
+    state = (none, none, begun, jnp.full(len(b.owner), FAR))
+    (_, _, _, result), _ = jax.lax.scan(step, state, (jnp.arange(n), *by_letter))
     over = (jnp.maximum(least - c["insertion"], 0) * live).sum(axis=1)
     return jnp.where(b.is_pair, c["space"], result), over
 
@@ -174,16 +188,34 @@ def main() -> None:
     given.add_argument("model", type=Path)
     given.add_argument("lists", type=Path)
     given.add_argument("--seed", type=int, default=0)
-    given.add_argument("--steps", type=int, default=150, help="of the minimiser; 0 measures the costs in use")
+    given.add_argument("--steps", type=int, default=40, help="of the minimiser; 0 measures the costs in use")
     chosen = given.parse_args()
     asked = suggestions.open(chosen.model)
     every = items(asked, chosen.lists, chosen.seed)
     print(json.dumps(fitted(every, asked.lexicon.letters, chosen.steps), indent=1))
 
 
+def nearest(every: list[Item], letters: spelling.Letters) -> list[Item]:
+    """Returns the items with what should be written and the candidates that are near it by the costs of the start."""
+    b = batch(every, letters)
+    score = np.asarray(LANGUAGE * b.log_p - jax.jit(costs)(b, START)[0]) + FAR * b.is_right
+    kept, parts = [], np.split(score, np.flatnonzero(np.diff(b.owner)) + 1)
+    for one, own in zip(every, parts, strict=True):
+        best = sorted(np.argsort(-own)[:NEAR].tolist())
+        words, right = [one.words[k] for k in best], best.index(one.right) if one.right >= 0 else -1
+        is_literal = one.literal in one.words and one.literal not in words
+        if is_literal:
+            best.append(one.words.index(one.literal))
+            words.append(one.literal)
+        kept.append(one._replace(words=words, log_p=one.log_p[best], right=right))
+    return kept
+
+
 def fitted(every: list[Item], letters: spelling.Letters, steps: int) -> dict[str, Any]:
     """Returns the fitted costs and the shares of wrong items."""
-    every = [one for one in every if one.words]  # with no other word near, none can be wrong
+    every = nearest(
+        [one for one in every if one.words], letters
+    )  # with no other word near, none can be wrong
     names = list(START)
     parts = {
         name: [one for one in every if one.develop == develop]
@@ -196,7 +228,7 @@ def fitted(every: list[Item], letters: spelling.Letters, steps: int) -> dict[str
 
     def loss(at: jax.Array, b: Batch) -> jax.Array:
         ahead = margins(b, dict(zip(names, jnp.exp(at), strict=True)))
-        return (weight * jax.nn.sigmoid(-ahead)).sum()
+        return (weight * jnp.logaddexp(0.0, -ahead / SOFT)).sum()
 
     best = {name: float(getattr(DEFAULT.taps, name)) for name in names}
     if steps:

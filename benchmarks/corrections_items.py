@@ -1,4 +1,4 @@
-"""The items on which `corrections_fit.py` fits the channel of taps: taps, what they may mean, and what should be written.
+"""The items on which `corrections_fit.py` fits the channel of taps: taps, candidates, and what should be written.
 
     noisy        words of typists in their messages, with the simulated noise of `measures/noise.py`
     misspelt     misspellings of lintian's list whose correction the model knows
@@ -41,6 +41,8 @@ GENEROUS = Taps(
     double=1.5,
     edge=0,
     transposition=1.5,
+    move=2.5,
+    slip=2,
     vowel=1.5,
     wrong=3,
     beam=20,

@@ -82,9 +82,8 @@ def main() -> None:
     kept = {word for word in every if dictionary.stem(word) not in every}
     data = dictionary.to_bytes(dictionary.build(kept, PER_WORD))
     OUT.write_bytes(data)
-    print(
-        f"SCOWL {len(words):,}, symspellpy {len(read):,}, Faker {len(people):,}; {len(kept):,} kept, {len(data):,} bytes"
-    )
+    counts = f"SCOWL {len(words):,}, symspellpy {len(read):,}, Faker {len(people):,}"
+    print(f"{counts}; {len(kept):,} kept, {len(data):,} bytes")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,10 @@ class Build(build_py):
             to = out / path.relative_to(SOURCE / "tacit")
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_text(renamed(path.read_text("utf-8")), "utf-8")
-        data = [*(SOURCE / "tacit/text/locales").glob("*.toml"), *(SOURCE / "tacit/keyboard/dictionaries").iterdir()]
+        data = [
+            *(SOURCE / "tacit/text/locales").glob("*.toml"),
+            *(SOURCE / "tacit/keyboard/dictionaries").iterdir(),
+        ]
         for file in sorted(data):
             to = out / file.relative_to(SOURCE / "tacit")
             to.parent.mkdir(parents=True, exist_ok=True)

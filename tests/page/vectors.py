@@ -128,7 +128,20 @@ def listed(folder: Path) -> dict[str, Any]:
     (folder / "dictionary.hashes").write_bytes(raw)
     draw = np.random.default_rng(9)
     noise = ["".join(draw.choice([*"aeinorst"], int(draw.integers(3, 8))).tolist()) for _ in range(2000)]
-    some = ("kettle", "kettles", "kettle's", "churchs", "rosemary", "zaphod", "zaphods", "yes", "é", "'s", "s", "")
+    some = (
+        "kettle",
+        "kettles",
+        "kettle's",
+        "churchs",
+        "rosemary",
+        "zaphod",
+        "zaphods",
+        "yes",
+        "é",
+        "'s",
+        "s",
+        "",
+    )
     asked = [[word, dictionary.lists(words, word, {"zaphod"}.__contains__)] for word in (*some, *noise)]
     return {"file": str(folder / "dictionary.hashes"), "known": "zaphod", "asked": asked}
 

@@ -1,9 +1,8 @@
 """A dictionary of words that a model may not know, as hashes of their spellings.
 
-A word that was typed and stands here is a word, so it is not corrected as though its letters were a slip. The dictionary
-answers only whether a spelling is in it: it cannot suggest. Of spellings that are not in it, one in `range / count`
-passes for a word. `tools/dictionary.py` makes the files in `dictionaries/`; the page reads the same file
-(`page/static/dictionary.js`).
+A word that was typed and stands here is a word, so it is not corrected as though its letters were a slip. The
+dictionary answers only whether a spelling is in it: it cannot suggest. Of other spellings, one in `range / n` passes for
+a word. `tools/dictionary.py` makes the files in `dictionaries/`; the page reads the same file (`dictionary.js`).
 
 A file, little-endian, bits from the lowest of each byte:
 
@@ -95,7 +94,7 @@ def stem(spelling: str) -> str:
             break
     else:
         return ""
-    if len(one) < 3 or end == "s" and (one.endswith(_NOT_S) or one[-1] == "y" and one[-2] not in _VOWELS):
+    if len(one) < 3 or (end == "s" and (one.endswith(_NOT_S) or (one[-1] == "y" and one[-2] not in _VOWELS))):
         return ""
     return one
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
+import gzip
 import hashlib
 import io
 import json
@@ -78,6 +79,18 @@ class Answer(NamedTuple):
     kind: str
     body: bytes
     cache: str = "no-store"  # its Cache-Control
+    packed: bytes = b""  # the body by gzip; nothing if that is not worth it
+
+
+def packed(answer: Answer) -> Answer:
+    """Returns a response with its body by gzip beside it, if that is text.
+
+    >>> packed(Answer("text/css", 99 * b"a { }")).packed[:2].hex(), packed(Answer("image/png", b"")).packed
+    ('1f8b', b'')
+    """
+    if not answer.kind.startswith(("text/", "application/json")):
+        return answer
+    return answer._replace(packed=gzip.compress(answer.body, 9, mtime=0))
 
 
 Site = Mapping[str, Answer]
@@ -146,6 +159,7 @@ def site(
         "files": ["./", *own],
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
+    files = {name: packed(answer) for name, answer in files.items()}
     return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
 
 
@@ -294,15 +308,21 @@ def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
                 self._send(200, answer, body)
 
         def _send(self, status: int, answer: Answer, body: bool) -> None:
+            takes = "gzip" in self.headers.get("Accept-Encoding", "")
+            sent = answer.packed if takes and answer.packed else answer.body
             self.send_response(status)
             self.send_header("Content-Type", answer.kind)
-            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Content-Length", str(len(sent)))
+            if answer.packed:
+                self.send_header("Vary", "Accept-Encoding")
+            if takes and answer.packed:
+                self.send_header("Content-Encoding", "gzip")
             self.send_header("Cache-Control", answer.cache)
             for name, value in HEADERS.items():
                 self.send_header(name, value)
             self.end_headers()
             if body:
-                self.wfile.write(answer.body)
+                self.wfile.write(sent)
 
         def log_message(self, format: str, *args: object) -> None:
             """Logs nothing: what a person does here is private."""

@@ -155,6 +155,11 @@ test("the search of taps finds what every alignment of every word gives", () => 
             i + 1 < n && j + 1 < m
               ? d[i + 2][j + 2] + rules.transposition + cost[j][key[i + 1]] + cost[j + 1][key[i]]
               : Infinity,
+            ...[[1, 2, 0], [2, 0, 1]].map((order) =>
+              i + 2 < n && j + 2 < m
+                ? order.reduce((sum, o, k) => sum + cost[j + k][key[i + o]], d[i + 3][j + 3] + rules.move)
+                : Infinity,
+            ),
           );
         }
       }
