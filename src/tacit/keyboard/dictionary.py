@@ -1,8 +1,8 @@
 """A dictionary of words that a model may not know, as hashes of their spellings.
 
 A word that was typed and stands here is a word, so it is not corrected as though its letters were a slip. The
-dictionary answers only whether a spelling is in it: it cannot suggest. Of other spellings, one in `range / n` passes for
-a word. `tools/dictionary.py` makes the files in `dictionaries/`; the page reads the same file (`dictionary.js`).
+dictionary answers only whether a spelling is in it: it cannot suggest. Of other spellings, one in `range / n` passes
+for a word. `tools/dictionary.py` makes the files in `dictionaries/`; the page reads the same file (`dictionary.js`).
 
 A file, little-endian, bits from the lowest of each byte:
 
