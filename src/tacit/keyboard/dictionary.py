@@ -130,12 +130,15 @@ def from_bytes(data: bytes, name: str) -> Dictionary:
     _, version, count, size, k = _HEAD.unpack_from(data)
     if version != VERSION:
         raise TacitError(f"{name}: the dictionary has version {version}, and this Tacit reads {VERSION}")
+    damaged = TacitError(f"{name}: the dictionary is damaged; make it again with tools/dictionary.py")
     middle = _HEAD.size + (count * k + 7) // 8
+    if not 0 < k < 32 or middle > len(data):
+        raise damaged
     raw = np.frombuffer(data, np.uint8)
-    low = np.unpackbits(raw[_HEAD.size : middle], bitorder="little")[: count * k].reshape(-1, k)
+    low = np.unpackbits(raw[_HEAD.size : middle], bitorder="little")[: count * k].reshape(count, k)
     ends = np.flatnonzero(np.unpackbits(raw[middle:], bitorder="little"))
-    if not 0 < k < 32 or len(low) != count or len(ends) != count:
-        raise TacitError(f"{name}: the dictionary is damaged; make it again with tools/dictionary.py")
+    if len(ends) != count:
+        raise damaged
     rest = np.diff(ends, prepend=-1) - 1
     hashes = np.cumsum((rest << k) + low.astype(np.int64) @ (1 << np.arange(k)))
     return Dictionary(hashes, size)
