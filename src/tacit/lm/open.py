@@ -50,7 +50,7 @@ def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
         return compact_model(compact.open(path), path.stat().st_size)
     if kind == "network8":
         return network8_model(network8.open(path))
-    return automaton_model(*arpa.read(path), size=path.stat().st_size)
+    return automaton_model(*arpa.read(path), size=path.stat().st_size, locale=arpa.locale_of(path))
 
 
 def kind_of(path: Path) -> Kind:
