@@ -240,7 +240,8 @@ def dictionary(results: Entry) -> str:
         "**First words.** Without a word before, a keyboard always offers the same three. The three commonest of the "
         f"training people, {three}, are {chosen} of the first words here (± {spread}, 95 % over people). "
         f"`words.dict` offers the same three. The three commonest of the held-out people themselves are {best}, which "
-        f"no choice without their text can know.\n\nWhat the engine read and what was written: {same}. {source([results], 'aosp.json')}"
+        f"no choice without their text can know.\n\nWhat the engine read and what was written: {same}. "
+        f"{source([results], 'aosp.json')}"
     )
 
 
