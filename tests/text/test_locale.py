@@ -95,6 +95,7 @@ def test_only_english_has_a_pronoun_in_capitals():
 
 def test_text_is_lowered_by_its_language():
     assert splitter(True, False, "tr")("Iğdır'da İYİ") == ["ığdır'da", "iyi"]
+    assert splitter(True, False, "tr")("I\u0307YI\u0307") == ["iyi"]  # decomposed
     assert splitter(True, False)("IYI") == ["iyi"]
 
 
