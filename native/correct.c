@@ -48,24 +48,33 @@ static int by_keys(const void *a, const void *b) {
     return order ? order : (one->id > other->id) - (one->id < other->id);
 }
 
-/* Writes the keys that type a word, in lower case and without accents; returns how many, 0 if a character has no key.
-   `room` has 6 bytes for each of the word, and 8 more; `to` has room for LONGEST_SPELT. */
+/* Writes one key that types a letter: of several in one place the first. Returns 0 if there is none. */
+static int key_of(const tacit_keys *keys, uint32_t letter, uint8_t *to) {
+    tacit_key wanted = {letter, 0, 0};
+    const tacit_key *key = bsearch(&wanted, keys->keys, keys->count, sizeof wanted, by_key);
+    for (const tacit_key *first = keys->keys; key && first <= key; first++)
+        if (first->x == key->x && first->y == key->y) return *to = (uint8_t)(first - keys->keys), 1;
+    return 0;
+}
+
+/* Writes the keys that type a word, in lower case; returns how many, 0 if a character has no key. A letter without a
+   key is typed without its accents, and a hyphen inside a word takes none. `room` has 6 bytes for each of the word,
+   and 8 more; `to` has room for LONGEST_SPELT. */
 static size_t spell(const tacit_keys *keys, const char *word, size_t size, char *room, uint8_t *to) {
     size_t count = 0;
-    tacit_lower_text(word, size, room);
+    tacit_lower(keys->model, word, size, room);
     const uint8_t *at = (uint8_t *)room, *end = at + strlen(room);
     while (at < end) {
         uint32_t parts[4];
+        int inside = at > (uint8_t *)room && at[-1] != '-' && at[1] && at[1] != '-';
         int32_t code = tacit_next_code(&at, end);
-        if (code < 0) return 0;
-        size_t n = tacit_take_apart(&keys->forms, code == 0x2019 ? '\'' : (uint32_t)code, parts);
-        for (size_t i = 0; i < n; i++) {
-            if (tacit_is_accent(parts[i])) continue;
-            tacit_key wanted = {parts[i], 0, 0};
-            const tacit_key *key = bsearch(&wanted, keys->keys, keys->count, sizeof wanted, by_key);
-            if (!key || count == LONGEST_SPELT) return 0;
-            to[count++] = (uint8_t)(key - keys->keys);
-        }
+        if (code < 0 || count > LONGEST_SPELT - 4) return 0;
+        if (code == '-' && inside) continue;
+        if (code == 0x2019) code = '\'';
+        if (key_of(keys, (uint32_t)code, to + count) && ++count) continue;
+        size_t n = tacit_take_apart(&keys->forms, (uint32_t)code, parts);
+        for (size_t i = 0; i < n; i++)
+            if (!tacit_is_accent(parts[i]) && !key_of(keys, parts[i], to + count++)) return 0;
     }
     return count;
 }
@@ -173,7 +182,7 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
         points = own;
     }
     uint32_t first = tacit_id(keys->model, typed), id = first;
-    if (first == TACIT_UNKNOWN) tacit_lower_text(typed, size, room), id = tacit_id(keys->model, room);
+    if (first == TACIT_UNKNOWN) tacit_lower(keys->model, typed, size, room), id = tacit_id(keys->model, room);
     result->word = id != TACIT_UNKNOWN && !tacit_hidden(keys->model, id) ? id : TACIT_UNKNOWN;
     t->count = count <= MOST_TAPS ? count : 0;
     t->spent[0] = 0;
@@ -216,7 +225,7 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
         best[at] = new;
     }
     double stays = -(taps->unknown + taps->letter * (double)near + taps->unclear * (double)(t->count - near) + over);
-    uint32_t lower_id = (tacit_lower_text(typed, size, room), tacit_id(keys->model, room));
+    uint32_t lower_id = (tacit_lower(keys->model, typed, size, room), tacit_id(keys->model, room));
     int blocked = (first != TACIT_UNKNOWN && tacit_hidden(keys->model, first)) ||
                   (lower_id != TACIT_UNKNOWN && tacit_hidden(keys->model, lower_id));
     if (!(result->clear && blocked) && n && (result->known || best[0].score > stays)) {

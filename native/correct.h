@@ -9,8 +9,10 @@
    its score is −(unknown + letter · clear taps + unclear · other taps), and a word must be better. A word with an
    unclear tap is like any other. docs/native.md has the formulas.
 
-   Words are typed with the keys of their letters, in lower case and without accents. `tacit_keys` belongs to one
-   model, is closed before it, and may be used by any number of threads. All else is as in tacit.h. */
+   Words are typed with the keys of their letters, in lower case. A letter without a key is typed without its accents,
+   a hyphen inside a word not at all. A letter on a long press is a key in the place of the one that offers it: both
+   type the same words. `tacit_keys` belongs to one model, is closed before it, and may be used by any number of
+   threads. All else is as in tacit.h. */
 
 #ifndef TACIT_CORRECT_H
 #define TACIT_CORRECT_H

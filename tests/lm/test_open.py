@@ -159,3 +159,15 @@ def test_files_need_no_jax(paths: dict[str, Path], kind: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [open_model(paths[kind]).suggest("see", 1)[0].word]
+
+
+def test_a_model_is_shown_in_one_line(models: dict[str, Model]) -> None:
+    for model in models.values():
+        assert repr(model) == f"Model({len(model.words):,} words, {model.size:,} bytes, {model.runtime})"
+
+
+def test_a_file_in_a_language_of_another_tacit_is_refused(tmp_path: Path) -> None:
+    words, automaton = ngram()
+    writer.write(tmp_path / "x.tacit", words, automaton, name="x", locale="xx")
+    with pytest.raises(TacitError, match=r"x\.tacit: no locale 'xx'; it is one of: de, en"):
+        open_model(tmp_path / "x.tacit")

@@ -41,6 +41,7 @@ class Facts(ctypes.Structure):
         ("vocabulary", c_uint32),
         ("order", c_uint32),
         ("longest", c_size_t),
+        ("language", c_char * 16),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import unicodedata
 from math import inf
 
@@ -20,7 +21,7 @@ Points = list[tuple[float, float]]
 
 def spelt(word: str) -> str:
     """The letters of the keys that type a word; "" if one has none."""
-    plain = unicodedata.normalize("NFD", word.lower().replace("’", "'"))
+    plain = unicodedata.normalize("NFD", re.sub("(?<=[^-])-(?=[^-])", "", word.lower()).replace("’", "'"))
     plain = "".join(c for c in plain if not unicodedata.category(c).startswith("M"))
     return plain if all(c in QWERTY for c in plain) else ""
 
