@@ -175,6 +175,7 @@ class Warm:
             env=environment() | {"PYTHONPATH": os.pathsep.join((str(HERE), environment()["PYTHONPATH"]))},
             text=True,
         )
+        helpers.append(self._process)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
@@ -205,6 +206,18 @@ class Warm:
         answer = self._ask(request)
         seconds = time.monotonic() - begun
         return Ended(tuple(arguments), seconds=seconds, **answer)
+
+
+helpers: list[subprocess.Popen[str]] = []  # processes that answer many trials, and end when their input ends
+
+
+def end_helpers() -> None:
+    """Ends them and waits, so that the time that they took counts as the worker's."""
+    for helper in helpers:
+        if helper.stdin:
+            helper.stdin.close()
+        helper.wait()
+    helpers.clear()
 
 
 _warm: list[Warm] = []

@@ -153,7 +153,7 @@ def test_the_page_shows_the_figures_of_the_results(tmp_path: Path) -> None:
     if page.RESULTS.is_file():
         assert page.filled(text, json.loads(page.RESULTS.read_text("utf-8"))) == text, "run `make fuzz`"
     row = {"what": "x", "trials": 3, "processes": 1, "ok": 1, "refused": 1, "failed": {"hang": 1}}
-    row |= {"seconds": 1.0, "longest_s": 0.5, "peak_mb": 100, "commands": {"train": 1}}
+    row |= {"again": 0, "cpu_s": 1.0, "longest_s": 0.5, "peak_mb": 100, "commands": {"train": 1}}
     (tmp_path / "page.md").write_text("<!-- trials:begin --><!-- trials:end -->")
     figures = {"seed": 5, "seconds": 61, "prepared_s": 3, "whole": True, "categories": {"arpa": row}}
     page.publish(figures, tmp_path / "page.md", tmp_path / "fuzz.json")

@@ -9,6 +9,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from fuzz import processes
 from fuzz.box import Box, untouched
 from fuzz.categories import Category, network8
 from fuzz.categories.compact import damaged
@@ -23,9 +24,15 @@ def _node() -> subprocess.Popen[str]:
     node = shutil.which("node")
     if not node:
         raise Fault("crash", "node is not installed: apt-get install nodejs")
-    return subprocess.Popen(
-        [node, str(HERE / "fuzz" / "verdicts.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    processes.helpers.append(
+        subprocess.Popen(
+            [node, str(HERE / "fuzz" / "verdicts.mjs")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
     )
+    return processes.helpers[-1]
 
 
 def verdict(path: Path) -> tuple[str, str]:
