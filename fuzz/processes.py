@@ -7,6 +7,7 @@ Environment variables that are read by an import need a real start.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -66,6 +67,7 @@ class Started(NamedTuple):
 
 
 log: list[str] = []  # commands that were started since the trial began
+_numbers = itertools.count()  # of the processes of this worker
 
 
 def settings(box: Box, more: Mapping[str, str | None] | None = None) -> dict[str, str]:
@@ -95,7 +97,7 @@ def start(
 ) -> Started:
     """Starts a real process in the box."""
     log.append(name_of(list(arguments)))
-    folder = Path(f"{box.root}.streams") / str(len(log))
+    folder = Path(f"{box.root}.streams") / str(next(_numbers))
     folder.mkdir(parents=True, exist_ok=True)
 
     def first() -> None:

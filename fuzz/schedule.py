@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +29,8 @@ from rich.console import Console
 from fuzz import box as boxes
 from fuzz import processes
 from fuzz.categories import find
-from fuzz.commands import PLAIN
-from fuzz.material import Material, environment
+from fuzz.commands import PLAIN, Plain
+from fuzz.material import Material, both, environment
 from fuzz.trial import LIMIT, Record
 
 SLICES = 3  # parts of a category that are made one after the other
@@ -213,11 +214,13 @@ def measure_plain(material: Material) -> None:
     file = material.folder / "peaks.json"
     if file.is_file():
         return
-    box, peaks = boxes.make(material.folder / "plain"), {}
-    for name, plain in PLAIN.items():
-        if plain.slow or not plain.ends:
-            continue
+    box, peaks = boxes.make(material.folder / "plain"), dict[str, float]()
+
+    def measure(name: str, plain: Plain) -> None:
         ended = processes.run(box, plain.arguments(material, box.work / f"{name}{plain.suffix}"))
         peaks[name] = ended.peak_mb
+
+    chosen = {name: plain for name, plain in PLAIN.items() if plain.ends and not plain.slow}
+    both(*(partial(measure, name, plain) for name, plain in chosen.items()))
     boxes.remove(box.root)
     file.write_text(json.dumps(peaks, indent=1) + "\n", "utf-8")

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 import pytest
 from fuzz import box as boxes
-from fuzz import page, schedule, worker
+from fuzz import federations, page, schedule, worker
 from fuzz.categories import find, kills, names
 from fuzz.categories import javascript as in_node
 from fuzz.commands import PLAIN, commands_of_the_program
@@ -27,6 +27,8 @@ from tacit.lm.network8 import writer as network8
 from tacit.models import ModelConfig, language_model
 from tacit.ngram.compact import writer as compact
 from tacit.ngram.formats import arpa
+from tacit.privacy import plan_file
+from tacit.privacy.plan_file import Plan
 from tacit.runs.config import resolve
 from tacit.text import pieces
 
@@ -62,6 +64,11 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
     (made.pieces / "pieces.model").write_bytes(pieces.train(counts, 20).proto)
     made.sweep.write_text(SWEEP, "utf-8")
     made.chat.write_text(CHAT, "utf-8")
+    federations.make(made)
+    plan = Plan(
+        "gaussian", "poisson", 1e-6, 2, 100, 3, 0.03, 1.1, 4.0, None, 4.0, (3.0, 4.0), 0.4, 0.5, "none"
+    )
+    plan_file.write(made.plan, plan)
     made.results.mkdir()
     shutil.copy("results/quadratic.json", made.results / "quadratic.quick.json")
     return made

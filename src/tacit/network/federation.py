@@ -27,8 +27,9 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from tacit.base.errors import TacitError, nearest
+from tacit.base.errors import TacitError, nearest, shown
 from tacit.base.files import cannot_write, write_atomic
 from tacit.base.locks import held
 from tacit.base.reading import read_object
@@ -103,6 +104,9 @@ def read(place: Path) -> Federation:
         raise TacitError(
             f"{place} is no federation (it has no {NAME}); make one with `tacit federation init`"
         )
+    for folder in _FOLDERS:
+        if not (place / folder).is_dir():
+            raise TacitError(f"{place} has no folder {folder}, which every federation has; restore it")
     try:
         said = read_object(file)
         if said.get("format") != FORMAT:
@@ -208,12 +212,23 @@ def read_invitation(file: Path) -> Invitation:
         given = Invitation(*(said[name] for name in Invitation._fields))
         if not all(isinstance(part, str) and part for part in given):
             raise ValueError("a part is missing")
+        if not _is_address(given.address):
+            raise ValueError(f"{shown(given.address)} is not the address of a server, such as 192.0.2.1:9092")
     except KeyError as error:
         raise TacitError(f"{file} is not an invitation: it has no {error}; ask for another") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise TacitError(f"{file} is not an invitation ({why}); ask for another") from None
     return given
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is HOST:PORT; an IPv6 address stands in brackets."""
+    try:
+        parts = urlsplit(f"//{text}")
+        return bool(parts.hostname and parts.port) and parts.netloc == text and "@" not in text
+    except ValueError:
+        return False
 
 
 @contextlib.contextmanager
