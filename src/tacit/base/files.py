@@ -149,15 +149,10 @@ def make_folder(out: Path) -> None:
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
     """Appends one JSON line to a log and flushes it to disk; a line that does not fit is removed again."""
     line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
-    flags = (
-        os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-    )
     try:
-        with os.fdopen(
-            os.open(path, flags, 0o666), "ab", buffering=0
-        ) as file:  # waits for no reader of a pipe
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file")
+        if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        with path.open("ab", buffering=0) as file:
             before = file.tell()
             try:
                 if file.write(line) != len(line):
