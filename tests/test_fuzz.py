@@ -13,9 +13,8 @@ import jax
 import numpy as np
 import pytest
 from fuzz import box as boxes
-from fuzz import federations, page, schedule, worker
+from fuzz import federations, page, processes, schedule, worker
 from fuzz.categories import find, kills, names
-from fuzz.categories import javascript as in_node
 from fuzz.commands import PLAIN, commands_of_the_program
 from fuzz.material import CHAT, SWEEP, Material
 from fuzz.trial import Fault, Record, drawing
@@ -92,7 +91,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[boxes.Box]:
 
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_trials_of_every_category_in_memory(name: str, box: boxes.Box, material: Material) -> None:
-    if name == "javascript" and not shutil.which("node"):
+    if name in ("javascript", "tabs") and not shutil.which("node"):
         pytest.skip("node is not installed; `make test` installs it where it may (apt-get install nodejs)")
     category = find(name)
     for number in range(FEW.get(name, 10)):
@@ -100,8 +99,7 @@ def test_trials_of_every_category_in_memory(name: str, box: boxes.Box, material:
         record = worker.made(category, name, number, 0, box, material, most_mb=10_000)
         # A busy machine may be slower than a trial's limit; every other fault is one of the product or of the trial
         assert record.ending in ("ok", "refused", "hang"), record
-    if name == "javascript":
-        in_node._node().kill()
+    processes.end_helpers()
 
 
 def test_every_command_is_started_by_a_category() -> None:

@@ -132,4 +132,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
         return refusable(lambda: use(path))
 
 
-CATEGORY = Category("sweeps, entries, results, counts, word lists, vocabularies, locales and chats", trial, 1700)
+CATEGORY = Category(
+    "sweeps, entries, results, counts, word lists, vocabularies, locales and chats", trial, 1700
+)
