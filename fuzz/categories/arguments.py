@@ -41,5 +41,5 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 
 
 CATEGORY = Category(
-    "command-line arguments of every command", trial, 1700, plain=lambda box, m: called(["presets"])
+    "command-line arguments of every command", trial, 1500, plain=lambda box, m: called(["presets"])
 )

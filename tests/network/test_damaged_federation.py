@@ -14,6 +14,8 @@ from tacit import cli
 from tacit.base.errors import TacitError
 from tacit.base.files import append_line
 from tacit.network import federation, journal
+from tacit.network.keys import public_of
+from tacit.network.leaving import has_left, leave
 from tacit.network.status import status
 from tacit.network.watch.state import state
 from tacit.network.watch.terminal import picture
@@ -125,3 +127,34 @@ def test_a_log_that_is_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     thread.start()
     thread.join(5)
     assert seen and seen[0].startswith(f"cannot write {pipe}: ")
+
+
+def test_an_invitation_that_was_not_registered_is_taken_up(home: Path, tmp_path: Path) -> None:
+    """What a kill between the invitation and its registration leaves; everything else that exists is refused."""
+    before = federation.read(home)
+    out = tmp_path / "cleo.invitation"
+    given = federation.invite(home, "cleo", out)
+    assert out.stat().st_mode & 0o777 == 0o600
+    federation._write(before)
+    content = out.read_bytes()
+    assert federation.invite(home, "cleo", out) == given and out.read_bytes() == content
+    assert federation.read(home).clients[-1].public == public_of(given.private)
+    for name in ("cleo", "dan"):
+        with pytest.raises(TacitError, match="exists; choose another --out"):
+            federation.invite(home, name, out)
+    assert [client.name for client in federation.read(home).clients] == ["ana", "cleo"]
+
+
+def test_leaving_is_one_write(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill after it leaves the note, filled up with spaces, and nothing of the key."""
+    invited = tmp_path / "ana.invitation"
+    private = federation.read_invitation(invited).private
+
+    def killed(number: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            leave(invited, tmp_path / "journal")
+    assert has_left(invited) and private.splitlines()[1] not in invited.read_text("utf-8")

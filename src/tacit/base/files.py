@@ -33,15 +33,18 @@ _KINDS = {
 }
 
 
-def write_atomic(path: Path, data: bytes | str) -> None:
+def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
     """Writes a file whole: a reader, or a power cut, finds the old file or the new one, never half of one.
 
-    Only a regular file is replaced. A symbolic link is followed: the file it leads to is replaced, the link stays.
+    Only a regular file is replaced. A symbolic link is followed: the file it leads to is replaced, the link stays. Only
+    its owner can read a `secret` file.
     """
     target = regular(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
         with _new_part(target) as (part, file):
+            if secret:
+                part.chmod(0o600)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
