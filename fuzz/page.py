@@ -51,8 +51,8 @@ def table(figures: Mapping[str, Any]) -> Table:
     head, *body = [[row[0], *row[2:]] for row in rows(figures)]
     for i, name in enumerate(head):
         shown.add_column(name, justify="left" if i in (0, 5) else "right", no_wrap=i == 0)
-    shown.add_column("seconds", justify="right")
-    seconds = [row["seconds"] for row in figures["categories"].values()]
+    shown.add_column("CPU seconds", justify="right")
+    seconds = [row["cpu_s"] for row in figures["categories"].values()]
     for line, spent in zip(body, [*seconds, sum(seconds)], strict=True):
         shown.add_row(*line, f"{spent:,.0f}")
     return shown

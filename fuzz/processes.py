@@ -7,6 +7,7 @@ Environment variables that are read by an import need a real start.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -66,6 +67,7 @@ class Started(NamedTuple):
 
 
 log: list[str] = []  # commands that were started since the trial began
+_numbers = itertools.count()  # of the processes of this worker
 
 
 def settings(box: Box, more: Mapping[str, str | None] | None = None) -> dict[str, str]:
@@ -95,7 +97,7 @@ def start(
 ) -> Started:
     """Starts a real process in the box."""
     log.append(name_of(list(arguments)))
-    folder = Path(f"{box.root}.streams") / str(len(log))
+    folder = Path(f"{box.root}.streams") / str(next(_numbers))
     folder.mkdir(parents=True, exist_ok=True)
 
     def first() -> None:
@@ -175,6 +177,7 @@ class Warm:
             env=environment() | {"PYTHONPATH": os.pathsep.join((str(HERE), environment()["PYTHONPATH"]))},
             text=True,
         )
+        helpers.append(self._process)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
@@ -205,6 +208,18 @@ class Warm:
         answer = self._ask(request)
         seconds = time.monotonic() - begun
         return Ended(tuple(arguments), seconds=seconds, **answer)
+
+
+helpers: list[subprocess.Popen[str]] = []  # processes that answer many trials, and end when their input ends
+
+
+def end_helpers() -> None:
+    """Ends them and waits, so that the time that they took counts as the worker's."""
+    for helper in helpers:
+        if helper.stdin:
+            helper.stdin.close()
+        helper.wait()
+    helpers.clear()
 
 
 _warm: list[Warm] = []

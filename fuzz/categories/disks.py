@@ -53,4 +53,4 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             boxes.remove(disk)
 
 
-CATEGORY = Category("disks that are full, at the start or after some kB", trial, 60, processes=True)
+CATEGORY = Category("disks that are full, at the start or after some kB", trial, 48, processes=True)

@@ -55,4 +55,4 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             raise Fault(fault.kind, f"{which.name} after {delay:.2f} s: {fault.told}") from None
 
 
-CATEGORY = Category("Ctrl-C, SIGTERM and closed pipes at random moments", trial, 125, processes=True)
+CATEGORY = Category("Ctrl-C, SIGTERM and closed pipes at random moments", trial, 110, processes=True)
