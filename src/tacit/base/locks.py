@@ -81,6 +81,17 @@ def held(directory: Path, name: Path | None = None) -> Iterator[bool]:
         os.close(number)
 
 
+def is_locked(directory: Path) -> bool:
+    """Whether another process has a directory at this moment; a missing one is free."""
+    try:
+        with held(directory):
+            return False
+    except InUse:
+        return True
+    except FileNotFoundError:
+        return False
+
+
 def _locked(directory: Path, name: Path) -> tuple[int, bool]:
     """Opens and locks a directory; opens it again if another process has replaced it meanwhile."""
     while True:

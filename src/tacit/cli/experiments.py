@@ -58,7 +58,7 @@ def reproduce(
     ] = math.inf,
     processes: Annotated[
         int,
-        typer.Option(help="--all: so many processes, which share the rows; see docs/reference.md.", min=1),
+        typer.Option(help="--all: how many processes share the rows.", min=1),
     ] = 1,
     out: Annotated[
         Path | None, path_option("--out", "Directory of results (default: results; with --quick none).")

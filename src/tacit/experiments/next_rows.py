@@ -99,6 +99,9 @@ def run_next(
             time.sleep(_PATIENCE)
             continue
         entry, row, seeds = ready[0]
+        if runner.is_in_use(entry, row, seeds, out):
+            put_off.add(_key(ready[0]))
+            continue
         left = (deadline - time.monotonic()) / 60
         busy: list[str] = []
         try:

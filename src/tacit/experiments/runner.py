@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, to_json, write_atomic
-from tacit.base.locks import InUse, made_and_held, remove_leftover, remove_leftovers, waited_for
+from tacit.base.locks import InUse, is_locked, made_and_held, remove_leftover, remove_leftovers, waited_for
 from tacit.base.progress import Progress, no_progress
 from tacit.base.reading import read_object
 from tacit.experiments.entry import Entry, Row, Settings, entries
@@ -137,6 +137,14 @@ def _measured_alone(
             write_atomic(_kept(place.folder), to_json(record) + "\n")
         shutil.rmtree(place.folder, ignore_errors=True)
     return True
+
+
+def is_in_use(entry: Entry, row: Row, seeds: int, out: Path) -> bool:
+    """Returns whether other processes measure all seeds of a row that are missing."""
+    known = measured(entry, out).get(row.label, {"seeds": []})["seeds"]
+    parts = out / ".parts" / entry.name
+    missing = [_folder(parts, entry, row, seed) for seed in range(seeds) if seed not in known]
+    return bool(missing) and all(is_locked(folder) for folder in missing)
 
 
 def _is_known(entry: Entry, row: Row, seed: int, path: Path) -> bool:
