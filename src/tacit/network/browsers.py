@@ -51,7 +51,7 @@ class Shown(NamedTuple):
     """A file that a browser is given, with its headers."""
 
     body: bytes
-    headers: Mapping[str, str]
+    headers: dict[str, str]
 
 
 def site(model: Path | None = None) -> dict[str, Shown]:
@@ -59,14 +59,20 @@ def site(model: Path | None = None) -> dict[str, Shown]:
     models = [_model(model)] if model else []
     problems = [] if models else ["This federation publishes no model for the keyboard yet"]
     keyboard = server.site(models, problems=problems)
-    common = {**HEADERS, "Cache-Control": "no-store"}  # a page and its scripts are of one version
+    # a page and its scripts are of one version; the keyboard's service worker keeps what says that it is from Tacit
+    common = {**HEADERS, "Cache-Control": "no-store", "Server": "tacit"}
     shown = {path: Shown(one.body, {**common, "Content-Type": one.kind}) for path, one in keyboard.items()}
+    worker = f"/{server.WORKER}"
+    shown[worker].headers["Cache-Control"] = keyboard[worker].cache
     policy = {**common, "Content-Security-Policy": _PART_POLICY}
     part = parts.part_files()
     part["/part/"] = part["/part/index.html"]
     shown |= {path: Shown(one.body, {**policy, "Content-Type": one.kind}) for path, one in part.items()}
     hashes = {path: hashlib.sha256(one.body).hexdigest() for path, one in sorted(shown.items())}
     listed = Answer("application/json", (json.dumps(hashes, indent=1) + "\n").encode())
+    # the keyboard asks for its worker by its hash, and for itself with a word
+    shown[f"{worker}?{server.version(shown[worker].body)}"] = shown[worker]
+    shown |= {f"/?{word}": shown["/"] for word in server.WORDS}
     shown[HASHES] = Shown(listed.body, {**policy, "Content-Type": listed.kind})
     return shown
 

@@ -69,6 +69,7 @@ TYPES = {
 _MODULES = b"<!-- modules -->"
 _IMPORT = re.compile(r'^(?:import|export|\}).* from "\./(\w+\.js)";$', re.MULTILINE)
 WORKER = "worker.js"  # the service worker, asked for with its hash
+WORDS = ("compare", "own")  # with which the page may be asked for, as `/?compare`
 
 
 class Answer(NamedTuple):
@@ -138,11 +139,16 @@ def site(
         "locale": locale_json(locale),
         "parameters": parameters.as_json(),
         "capitals": dict(capitals),
-        "worker": f"{WORKER}?{hashlib.sha256(worker.body).hexdigest()[:16]}",
+        "worker": f"{WORKER}?{version(worker.body)}",
         "files": ["./", *own],
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
     return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
+
+
+def version(body: bytes) -> str:
+    """Returns the hash by which a page asks for a file."""
+    return hashlib.sha256(body).hexdigest()[:16]
 
 
 def locale_json(locale: Locale) -> dict[str, Any]:
