@@ -139,7 +139,10 @@ def test_every_call_is_what_flower_reads(told: Any) -> None:
     assert (told["node"], told["beat"]) == (str(NODE), True)
     assert told["exported"].startswith("InvalidAccess")
     *posted, farewell = told["posted"]
-    assert (farewell["url"], farewell["body"]) == (posted[-1]["url"], posted[-1]["body"])  # sent when a tab is closed
+    assert (farewell["url"], farewell["body"]) == (
+        posted[-1]["url"],
+        posted[-1]["body"],
+    )  # sent when a tab is closed
     kinds = {
         "activate-node": fleet_pb2.ActivateNodeRequest,
         "send-node-heartbeat": heartbeat_pb2.SendNodeHeartbeatRequest,

@@ -203,7 +203,9 @@ def test_the_keyboard_loads_again_without_the_federations_server(browser: Any, h
         for path in ("/part/", "/?compare", "/?own", "/"):
             page.goto(f"{address}{path}")
             page.wait_for_selector("html[data-ready]")
-        kept = page.evaluate("""async () => (await (await caches.open("tacit-page")).keys()).map((one) => one.url)""")
+        kept = page.evaluate(
+            """async () => (await (await caches.open("tacit-page")).keys()).map((one) => one.url)"""
+        )
         assert f"{address}/app.js" in kept and not [url for url in kept if "/part/" in url]
     page.reload()  # the server is gone
     page.wait_for_selector("html[data-ready]")

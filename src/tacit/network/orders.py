@@ -106,9 +106,7 @@ def _watch(
         was_working = was_working or working
         if not was_working and time.monotonic() > asks:
             if flower.has_ended(place, number) and not (order / "ended.json").is_file():
-                raise TacitError(
-                    f"the run ended before it began; {place / 'logs/superlink.log'} may say why"
-                )
+                raise TacitError(f"the run ended before it began; {place / 'logs/superlink.log'} may say why")
             asks = time.monotonic() + _ASKS
         time.sleep(_LOOK)
     _tell(out, told, on_round)
