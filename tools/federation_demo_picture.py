@@ -1,7 +1,7 @@
 """Makes docs/federation-demo.webp, the moving picture of `tacit federation demo` in the README.
 
 It runs the demo, plays its person in headless Chromium on the page *Take part* (left), and looks at the page of
-`tacit federation watch` (right). A frame is kept where something has changed; waiting is shortened.
+`tacit federation watch` (right). Of the frames, those are kept in which most has changed, so waiting is short.
 
 .venv/bin/python tools/federation_demo_picture.py
 """
@@ -14,10 +14,12 @@ import shutil
 import tempfile
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageChops
+import numpy as np
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from tacit.network.demo import demo
@@ -27,7 +29,7 @@ from tacit.page import server as serve
 OUT = Path("docs/federation-demo.webp")
 WIDTH, HEIGHT, GAP = 620, 860, 12
 ROUNDS = 3
-LONGEST, LAST = 900, 4000  # milliseconds of a frame, and of the last
+MOST, LENGTH, LAST = 40, 450, 4000  # frames; milliseconds of each, and of the last
 EVERY = 0.4  # seconds between looks
 LINES = [
     "see you at the lake tomorrow",
@@ -46,36 +48,45 @@ def opened(browser: Any, address: str) -> Any:
 
 
 class Film:
-    """The frames so far: both pages side by side, and how long each is shown."""
+    """The frames so far: both pages side by side."""
 
     def __init__(self, left: Any, right: Any) -> None:
-        self._pages, self.frames, self.lengths = (left, right), list[Image.Image](), list[int]()
+        self._pages, self.frames = (left, right), list[Image.Image]()
 
-    def look(self, length: int = 0) -> None:
+    def look(self) -> None:
         """Keeps what is to be seen now, if it is new."""
         frame = Image.new("RGB", (2 * WIDTH + GAP, HEIGHT), "white")
         for i, page in enumerate(self._pages):
             frame.paste(Image.open(io.BytesIO(page.screenshot())), (i * (WIDTH + GAP), 0))
-        if self.frames and not ImageChops.difference(self.frames[-1], frame).getbbox():
-            self.lengths[-1] = min(LONGEST, self.lengths[-1] + 300)
-            return
-        self.frames.append(frame)
-        self.lengths.append(length or 400)
+        small = frame.resize((frame.width * 3 // 4, HEIGHT * 3 // 4), Image.Resampling.LANCZOS)
+        if not self.frames or self._changed(self.frames[-1], small):
+            self.frames.append(small)
+
+    @staticmethod
+    def _changed(before: Image.Image, after: Image.Image) -> float:
+        """How much two frames differ."""
+        return float(np.abs(np.asarray(before, np.int16) - np.asarray(after, np.int16)).mean())
 
     def save(self, out: Path) -> None:
-        self.lengths[-1] = LAST
-        small = [
-            frame.resize((frame.width * 3 // 4, HEIGHT * 3 // 4), Image.Resampling.LANCZOS)
-            for frame in self.frames
+        """Writes the frames; of more than the most, those go that change least."""
+        changes = [self._changed(a, b) for a, b in pairwise(self.frames)]
+        least = sorted(changes, reverse=True)[: MOST - 1][-1]
+        kept = [
+            self.frames[0],
+            *(f for f, change in zip(self.frames[1:-1], changes, strict=False) if change >= least),
         ]
-        small[0].save(
-            out, save_all=True, append_images=small[1:], duration=self.lengths, loop=0, quality=55, method=6
+        kept.append(self.frames[-1])
+        lengths = [LENGTH] * (len(kept) - 1) + [LAST]
+        kept[0].save(
+            out, save_all=True, append_images=kept[1:], duration=lengths, loop=0, quality=40, method=4
         )
+        size = f"{out.stat().st_size:,} bytes"
+        print(f"{out}, {len(kept)} of {len(self.frames)} frames, {sum(lengths) / 1000:.0f} s, {size}")
 
 
 def play(film: Film, page: Any) -> None:
     """What the person does: agree, type five sentences, join, take part."""
-    film.look(1200)
+    film.look()
     page.check("#consent")
     for line in LINES:
         page.type("#line", line)
@@ -85,7 +96,7 @@ def play(film: Film, page: Any) -> None:
         film.look()
     page.click("#join")
     page.wait_for_selector("#join", state="hidden")
-    film.look(900)
+    film.look()
     page.click("#start")
 
 
@@ -113,7 +124,6 @@ def main() -> None:
             browser.close()
         watched.shutdown()
     film.save(OUT)
-    print(f"{OUT}, {len(film.frames)} frames, {sum(film.lengths) / 1000:.0f} s, {OUT.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
