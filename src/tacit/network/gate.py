@@ -72,7 +72,7 @@ class Doors(NamedTuple):
     """What the gate gives beside the calls of clients."""
 
     files: Mapping[str, bytes] = NOTHING  # by GET, by their path
-    pages: Mapping[str, Shown] = MappingProxyType({})  # and these, with their headers
+    pages: Mapping[str, Shown] = MappingProxyType({})  # and these, with their headers; a few have a query
     join: Join | None = None  # takes the key of an invited browser
 
 
@@ -105,11 +105,13 @@ def gate(inner: str, authority: str, transport: Any = None, doors: Doors = NO_DO
 
 async def _answer(request: Request, client: httpx.AsyncClient, rate: Rate, doors: Doors) -> Response:
     path = request.scope["path"]
-    if request.method == "GET" and not request.scope["query_string"]:
-        if path in doors.files:
-            return _file(request, Shown(doors.files[path], _DOWNLOAD), rate)
-        if path in doors.pages:
-            return _file(request, doors.pages[path], rate)
+    if request.method == "GET":
+        query = request.scope["query_string"].decode("latin-1")
+        address = f"{path}?{query}" if query else path
+        if address in doors.files:
+            return _file(request, Shown(doors.files[address], _DOWNLOAD), rate)
+        if address in doors.pages:
+            return _file(request, doors.pages[address], rate)
     joins = doors.join is not None and path == browsers.JOIN
     if not (path in PATHS or joins) or request.method != "POST" or request.scope["query_string"]:
         return PlainTextResponse("not found\n", 404)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import hashlib
 import io
 import json
 import re
@@ -26,32 +25,16 @@ from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
 from socketserver import TCPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 from tacit.base.errors import TacitError
 from tacit.keyboard import layout, parameters
+from tacit.page.files import TYPES, Answer, tuning, version
 from tacit.page.models import PageModel
 from tacit.text.locale import ENGLISH, Locale
 from tacit.text.locale_segments import RUNS, table
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src data:",
-        "manifest-src data:",
-        "worker-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types tacit-worker",  # for the address of the service worker and nothing else (install.js)
-    )
-)
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -60,23 +43,10 @@ HEADERS = {
 }
 SECONDS = 30.0  # that a connection may take for a request, and for reading the answer
 CONNECTIONS = 64  # at once; a browser opens six
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".png": "image/png",
-}
 _MODULES = b"<!-- modules -->"
 _IMPORT = re.compile(r'^(?:import|export|\}).* from "\./(\w+\.js)";$', re.MULTILINE)
 WORKER = "worker.js"  # the service worker, asked for with its hash
-
-
-class Answer(NamedTuple):
-    """The response to a path."""
-
-    kind: str
-    body: bytes
-    cache: str = "no-store"  # its Cache-Control
+WORDS = ("compare", "own")  # with which the page may be asked for, as `/?compare`
 
 
 Site = Mapping[str, Answer]
@@ -138,11 +108,11 @@ def site(
         "locale": locale_json(locale),
         "parameters": parameters.as_json(),
         "capitals": dict(capitals),
-        "worker": f"{WORKER}?{hashlib.sha256(worker.body).hexdigest()[:16]}",
+        "worker": f"{WORKER}?{version(worker.body)}",
         "files": ["./", *own],
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
-    return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
+    return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}, **tuning()}
 
 
 def locale_json(locale: Locale) -> dict[str, Any]:
@@ -294,6 +264,7 @@ def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", answer.kind)
             self.send_header("Content-Length", str(len(answer.body)))
             self.send_header("Cache-Control", answer.cache)
+            self.send_header("Content-Security-Policy", answer.policy)
             for name, value in HEADERS.items():
                 self.send_header(name, value)
             self.end_headers()
