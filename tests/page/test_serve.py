@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gzip
 import json
 import re
 import shutil
@@ -21,7 +22,7 @@ from page_site import running
 from commands import write_corpus
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.keyboard import layout, parameters
+from tacit.keyboard import dictionary, layout, parameters
 from tacit.lm.network8 import reader as network8
 from tacit.lm.protocol import suggest
 from tacit.ngram.compact import reader
@@ -31,6 +32,7 @@ from tacit.page.files import POLICY, TUNING_POLICY
 from tacit.page.models import PageModel, page_models
 from tacit.page.models import trust as page_trust
 from tacit.personal import models as personal_models
+from tacit.text.locale import find
 
 PIECES = [
     "..",
@@ -63,13 +65,15 @@ PIECES += [
 
 
 def ask(
-    address: str, path: bytes, host: str = "localhost", method: str = "GET"
+    address: str, path: bytes, host: str = "localhost", method: str = "GET", more: str = ""
 ) -> tuple[int, dict[str, str], bytes]:
     """A request with exactly this path, which clients would tidy up."""
     where = urlsplit(address)
     with socket.create_connection((where.hostname, where.port), timeout=60) as line:
         line.sendall(
-            f"{method} ".encode() + path + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+            f"{method} ".encode()
+            + path
+            + f" HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n".encode()
         )
         answer = b""
         while part := line.recv(65536):
@@ -102,6 +106,32 @@ def test_all_files_of_the_page_are_served_with_the_policy(small):
     assert (listed["blocked"], listed["problems"]) == (["damn"], ["no luck"])
     assert (listed["layout"], listed["parameters"]) == (layout.as_json(), parameters.as_json())
     assert files["/model-0.tacit"].body == small.path.read_bytes()
+
+
+def test_text_is_sent_by_gzip_to_those_who_take_it_and_models_are_not(small):
+    files = server.site([PageModel("a", "A", "first", small.path.read_bytes())])
+    with running(files) as address:
+        for path, wanted in files.items():
+            status, head, body = ask(address, path.encode(), more="Accept-Encoding: gzip, br\r\n")
+            assert status == 200 and int(head["Content-Length"]) == len(body)
+            is_text = Path(path).suffix in ("", ".html", ".js", ".css", ".json")
+            assert (head.get("Content-Encoding") == "gzip") == is_text == ("Vary" in head), path
+            assert (gzip.decompress(body) if is_text else body) == wanted.body
+            assert "Content-Encoding" not in ask(address, path.encode())[1]
+    sent = [
+        len(files[f"/{name}"].packed or files[f"/{name}"].body)
+        for name in (*server.page_files(), server.DICTIONARY)
+    ]
+    assert sum(sent) <= 200_000
+
+
+def test_a_locale_without_a_dictionary_names_none():
+    english, german = (server.site([], locale=find(code)) for code in ("en", "de"))
+    assert json.loads(english["/models.json"].body)["dictionary"] == server.DICTIONARY
+    assert english[f"/{server.DICTIONARY}"].body == dictionary.raw_of(find("en"))
+    assert (
+        "dictionary" not in json.loads(german["/models.json"].body) and f"/{server.DICTIONARY}" not in german
+    )
 
 
 def test_the_policy_names_no_other_host_and_allows_no_inline_script():

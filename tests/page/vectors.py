@@ -14,11 +14,12 @@ import numpy as np
 from file_models import any_weights, vocabulary
 from tacit.base.errors import TacitError
 from tacit.base.sections import HEADER, map_file
-from tacit.keyboard import layout, parameters, suggestions
+from tacit.keyboard import dictionary, layout, parameters, suggestions
 from tacit.keyboard.capitals import starts_sentence, written
 from tacit.lm.protocol import suggest
 from tacit.ngram.compact import reader, writer
 from tacit.ngram.compact.model import CompactSource
+from tacit.text.locale import ENGLISH
 from tacit.text.packed import Packed
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
@@ -124,6 +125,30 @@ def token_vectors(count: int) -> list[Any]:
     return [[text, tokenize(text)] for text in (*TEXTS, *random)]
 
 
+def listed(folder: Path) -> dict[str, Any]:
+    """The English dictionary as a file, and whether spellings are in it, some of them words and some of them not."""
+    raw, words = dictionary.raw_of(ENGLISH), dictionary.of_locale(ENGLISH)
+    (folder / "dictionary.hashes").write_bytes(raw)
+    draw = np.random.default_rng(9)
+    noise = ["".join(draw.choice([*"aeinorst"], int(draw.integers(3, 8))).tolist()) for _ in range(2000)]
+    some = (
+        "kettle",
+        "kettles",
+        "kettle's",
+        "churchs",
+        "rosemary",
+        "zaphod",
+        "zaphods",
+        "yes",
+        "é",
+        "'s",
+        "s",
+        "",
+    )
+    asked = [[word, dictionary.lists(words, word, {"zaphod"}.__contains__)] for word in (*some, *noise)]
+    return {"file": str(folder / "dictionary.hashes"), "known": "zaphod", "asked": asked}
+
+
 def capital_vectors(words: Vocabulary, text: Packed) -> list[Any]:
     """Starts of sentences, and forms."""
     found: list[Any] = []
@@ -197,6 +222,7 @@ def write(folder: Path, small: Any, cased: Any) -> None:
         "layout": layout.as_json(),
         "parameters": parameters.as_json(),
         "tokens": token_vectors(1500),
+        "dictionary": listed(folder),
         "capitals": capital_vectors(small.vocabulary, small.test),
     }
     for name, model, count in (("small", small, 10_000), ("cased", cased, 1000)):

@@ -376,7 +376,7 @@ if (loaded.layout) {
   keyboard.use(loaded.locale);
   message.lang = loaded.locale.code;
   layout = layoutOf(loaded.layout);
-  decoderOf = makeDecoders(layout, loaded.parameters);
+  decoderOf = makeDecoders(layout, loaded.parameters, loaded.dictionary);
 }
 loaded.problems.forEach(alert);
 let selectable = loaded.choices;
