@@ -23,6 +23,7 @@ from tacit.base.printable import one_line
 from tacit.base.progress import Progress, no_progress
 from tacit.experiments import runner
 from tacit.experiments.entry import Entry, Row
+from tacit.experiments.parts import Parts, is_in_use
 from tacit.experiments.results import measured
 
 _PATIENCE = 2.0  # seconds between two looks at rows that other processes measure
@@ -99,7 +100,7 @@ def run_next(
             time.sleep(_PATIENCE)
             continue
         entry, row, seeds = ready[0]
-        if runner.is_in_use(entry, row, seeds, out):
+        if is_in_use(Parts(entry, out), row, seeds):
             put_off.add(_key(ready[0]))
             continue
         left = (deadline - time.monotonic()) / 60

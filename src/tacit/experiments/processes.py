@@ -1,7 +1,7 @@
 """Shares the rows of `tacit reproduce --all` between several processes of one machine (`--processes`).
 
 Every process is the same command without `--processes`; nobody deals out rows, because locks on rows and seeds keep the
-processes apart (`runner`). Small models leave most of a GPU idle, so several processes measure more rows in the same
+processes apart (`parts`). Small models leave most of a GPU idle, so several processes measure more rows in the same
 time. NVIDIA's MPS lets their kernels run side by side. Memory is then not reserved in advance, and a process has at
 most two shares of it.
 """

@@ -1,8 +1,7 @@
 """Measures an entry: every row with every seed, each saved as soon as it is done.
 
 A killed sweep resumes: finished parts are in `.parts`, named by the hash of their settings and the seed, so only rows
-whose settings have changed are measured again. Several processes may share a sweep: each locks the row and the seed
-that it measures, and waits for its turn to write the results.
+whose settings have changed are measured again. Several processes may share a sweep (`parts`).
 
 Two more kinds of rows are skipped unless `again` is set: rows in the results file with their current settings (a row
 with too few seeds gets the missing ones), and rows whose run another entry has measured already (the row without noise
@@ -13,24 +12,22 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
 import math
-import re
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
-from tacit.base.files import cannot_write, to_json, write_atomic
-from tacit.base.locks import InUse, is_locked, made_and_held, remove_leftover, remove_leftovers, waited_for
+from tacit.base.locks import InUse, remove_leftovers, waited_for
 from tacit.base.progress import Progress, no_progress
-from tacit.base.reading import read_object
+from tacit.experiments import parts
 from tacit.experiments.entry import Entry, Row, Settings, entries
-from tacit.experiments.results import Measured, cell, cells_of, check_folder, measured, row_of, write
+from tacit.experiments.parts import Parts
+from tacit.experiments.results import Measured, cell, check_folder, measured, row_of, write
 
 Say = Callable[[str], None]
 
@@ -91,93 +88,35 @@ def run(
     todo = [row for row in rows if row.label not in there]
     _check(entry, todo)
     check_folder(out)
-    parts, path = _parts(out, entry.name), out / f"{entry.name}.json"
-    with waited_for(parts):
-        remove_leftovers(parts)
-        write(entry, taken, path)
+    sweep = Parts(entry, out)
+    parts.made(sweep)
+    with waited_for(sweep.folder):
+        remove_leftovers(sweep.folder)
+        write(entry, taken, sweep.results)
     deadline, every = time.monotonic() + 60 * minutes, max(1, len(todo) * len(numbers))
+    measure = measure_of(entry.kind)
     for n, (row, seed) in enumerate((row, seed) for row in todo for seed in numbers):
         words = f"{entry.name}: {row.label}, seed {seed}"
         progress(words, n / every)
-        place = _place(data, _folder(parts, entry, row, seed), progress, n / every, words)
+        place = _place(data, sweep.cell(row, seed), progress, n / every, words)
         try:
-            if not _measured_alone(entry, row, seed, place, path, again, deadline):
+            if not parts.measure_alone(
+                sweep, row, seed, again, deadline, partial(_cell, row, seed, measure, place)
+            ):
                 break
         except InUse:
             in_use(words)
-        with waited_for(parts):
-            _add(entry, row, numbers, parts, path, again)
+        with waited_for(sweep.folder):
+            parts.add(sweep, row, numbers, again)
     else:
         progress("done", 1.0)
-    with waited_for(parts):
-        result = write(entry, [], path)
+    with waited_for(sweep.folder):
+        result = write(entry, [], sweep.results)
         if not again:
-            _clean(entry, parts, result)
+            parts.clean(sweep, result)
         with contextlib.suppress(OSError):  # it holds rows that are not finished
-            parts.rmdir()
+            sweep.folder.rmdir()
     return result
-
-
-def _measured_alone(
-    entry: Entry, row: Row, seed: int, place: Place, path: Path, again: bool, deadline: float
-) -> bool:
-    """Measures a row with one seed unless it is measured already; returns False if it is too late to begin.
-
-    The folder of the row and the seed is locked meanwhile, so another process gets `InUse` here.
-    """
-    there = _kept(place.folder).is_file
-    if there() or (not again and _is_known(entry, row, seed, path)):
-        return True
-    if time.monotonic() > deadline:
-        return False
-    _make(place.folder)
-    with made_and_held(place.folder):
-        if not there() and (again or not _is_known(entry, row, seed, path)):
-            record = _cell(row, seed, measure_of(entry.kind), place)
-            write_atomic(_kept(place.folder), to_json(record) + "\n")
-        shutil.rmtree(place.folder, ignore_errors=True)
-    return True
-
-
-def is_in_use(entry: Entry, row: Row, seeds: int, out: Path) -> bool:
-    """Returns whether other processes measure all seeds of a row that are missing."""
-    known = measured(entry, out).get(row.label, {"seeds": []})["seeds"]
-    parts = out / ".parts" / entry.name
-    missing = [_folder(parts, entry, row, seed) for seed in range(seeds) if seed not in known]
-    return bool(missing) and all(is_locked(folder) for folder in missing)
-
-
-def _is_known(entry: Entry, row: Row, seed: int, path: Path) -> bool:
-    found = measured(entry, path.parent).get(row.label)
-    return found is not None and "from" not in found and seed in found["seeds"]
-
-
-def _add(entry: Entry, row: Row, seeds: Sequence[int], parts: Path, path: Path, again: bool) -> None:
-    """Writes the seeds of a row that are there into the results file, up to the first one that is missing.
-
-    With `again` the earlier row stays until all seeds have been measured.
-    """
-    found = measured(entry, path.parent).get(row.label)
-    own = found if found and "from" not in found else None
-    cells = cells_of(own) if own and not again else {}
-    files = {seed: _kept(_folder(parts, entry, row, seed)) for seed in seeds}
-    cells |= {seed: _read(file) for seed, file in files.items() if seed not in cells and file.is_file()}
-    first = list(itertools.takewhile(cells.__contains__, seeds))
-    least = len(seeds) if again else len(own["seeds"]) + 1 if own else len(found["seeds"]) if found else 1
-    if len(first) >= least:
-        write(entry, [row_of(row, entry.kind, first, [cells[seed] for seed in first])], path)
-        for seed in first:
-            files[seed].unlink(missing_ok=True)
-
-
-def _clean(entry: Entry, parts: Path, result: Mapping[str, Any]) -> None:
-    """Removes parts of rows that are in the results, and of settings that no row has any more."""
-    known = {row["configuration"]: row["seeds"] for row in result["rows"]}
-    hashes = {row.hash(entry.kind) for row in entry.rows}
-    for path in parts.glob("*-*"):
-        name = re.fullmatch(r"([0-9a-f]{12})-(\d+)(\.json)?", path.name)
-        if name and (name[1] not in hashes or int(name[2]) in known.get(name[1], ())):
-            remove_leftover(path)
 
 
 def _check(entry: Entry, rows: Sequence[Row]) -> None:
@@ -252,8 +191,8 @@ def run_quickly(
         for n, (row, seed) in enumerate(todo):
             words = f"{small.name}: {row.label}, seed {seed}"
             progress(words, n / len(todo))
-            folder = _folder(here / "parts", small, row, seed)
-            _make(folder)
+            folder = here / "parts" / f"{row.hash(small.kind)}-{seed}"
+            parts.make(folder)
             place = _place(data, folder, progress, n / len(todo), words)
             cells.setdefault(row.label, []).append(_cell(row, seed, measure, place))
         progress("done", 1.0)
@@ -268,42 +207,6 @@ def chosen(entry: Entry, only: str) -> Sequence[Row]:
         labels = "; ".join(row.label for row in entry.rows)
         raise TacitError(f"no row of '{entry.name}' has '{only}' in its label; the labels are: {labels}")
     return rows
-
-
-def _parts(out: Path, name: str) -> Path:
-    """Returns the folder of an unfinished sweep, which git ignores."""
-    parts = out / ".parts"
-    try:
-        (parts / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(parts, error) from None
-    if not (parts / ".gitignore").is_file():
-        write_atomic(parts / ".gitignore", "*\n")
-    return parts / name
-
-
-def _folder(parts: Path, entry: Entry, row: Row, seed: int) -> Path:
-    """Returns the folder of a row and a seed while it is measured."""
-    return parts / f"{row.hash(entry.kind)}-{seed}"
-
-
-def _kept(folder: Path) -> Path:
-    """Returns the file of a row and a seed that were measured, until it is in the results."""
-    return folder.with_suffix(".json")
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(folder, error) from None
-
-
-def _read(kept: Path) -> dict[str, Any]:
-    try:
-        return read_object(kept)
-    except (OSError, ValueError):
-        raise TacitError(f"{kept}: not a measured row of Tacit; remove it and measure again") from None
 
 
 def _place(data: Path | None, folder: Path, progress: Progress, done: float, words: str) -> Place:
