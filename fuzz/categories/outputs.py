@@ -99,6 +99,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 CATEGORY = Category(
     "--out at devices, FIFOs, links, foreign directories, places without permission",
     trial,
-    130,
+    120,
     processes=True,
 )
