@@ -33,6 +33,8 @@ os.write(3, b".")
 os.close(3)
 runpy.run_module("tacit", run_name="__main__", alter_sys=True)
 """
+# Without this, JAX writes the suite's cache of programs, also where the command itself may write nothing
+UNCACHED = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1e9"}
 patience = float(os.environ.get("FUZZ_PATIENCE", "1"))  # for machines with other work: multiplies the limit
 MOST = 1 << 20  # characters of output that are kept
 

@@ -17,10 +17,6 @@ from fuzz.material import Material
 from fuzz.trial import Ending, Fault
 
 
-# JAX would write its cache of programs, which is the suite's and not the command's, below the limit, too
-_KEEPS_NOTHING = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1e9"}
-
-
 def _mounted(place: Path, size: int) -> bool:
     place.mkdir()
     done = subprocess.run(
@@ -46,7 +42,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             {} if is_mounted else {"file_size": draw.choice((0, 1, 100, 1000, 3000, 8000, 20_000))}
         )
         with untouched(box, (disk,)):
-            ending = processes.judged(processes.forked(box, arguments, _KEEPS_NOTHING, **how))
+            ending = processes.judged(processes.forked(box, arguments, processes.UNCACHED, **how))
         if left := _leftovers(disk):
             raise Fault("mixed", f"{' '.join(arguments)[:200]}: half-written files stay: {left}")
         return ending
