@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -32,6 +33,8 @@ os.write(3, b".")
 os.close(3)
 runpy.run_module("tacit", run_name="__main__", alter_sys=True)
 """
+# Without this, JAX writes the suite's cache of programs, also where the command itself may write nothing
+UNCACHED = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1e9"}
 patience = float(os.environ.get("FUZZ_PATIENCE", "1"))  # for machines with other work: multiplies the limit
 MOST = 1 << 20  # characters of output that are kept
 
@@ -134,6 +137,14 @@ def start_and_tell(box: Box, arguments: Sequence[str], **more: Any) -> Started:
     os.read(reading, 1)
     os.close(reading)
     return began
+
+
+def cpu_s(started: Started) -> float:
+    """Returns the seconds of the processor that a process has had; infinity where the kernel does not tell."""
+    try:
+        return int(Path(f"/proc/{started.process.pid}/schedstat").read_text("ascii").split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return math.inf
 
 
 def wait(started: Started, limit: float = LIMIT) -> Ended:

@@ -106,7 +106,13 @@ def test_every_command_is_started_by_a_category() -> None:
     """A new command needs a line in fuzz/commands.py; then the categories of whole processes start it."""
     assert set(commands_of_the_program()) == set(PLAIN)
     whole = find("processes")
-    assert isinstance(whole.trials, int) and whole.trials >= 12 * len(PLAIN)
+    assert isinstance(whole.trials, int) and whole.trials >= 10 * len(PLAIN)
+
+
+def test_every_writing_command_is_killed() -> None:
+    """`data get` writes what it has fetched, and there is no network; `demo` trains for minutes, as `train` does."""
+    writing = {name for name, plain in PLAIN.items() if plain.writes} - {"data get", "demo"}
+    assert writing <= {scenario.command for scenario in kills.SCENARIOS.values()}
 
 
 def test_a_whole_run_is_as_large_as_the_page_says() -> None:
@@ -175,3 +181,21 @@ def test_slices_hold_every_trial_once() -> None:
         assert [n for part in parts if part.category == name for n in part.numbers] == numbers
     assert np.argmax([part.category == "b" for part in parts]) < len(parts) - 1
     assert Record("a", 1, "ok").processes == 0
+
+
+def test_a_hang_is_tried_again_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the second ending counts; the record says that it is the second."""
+    made: list[tuple[int, list[int]]] = []
+
+    def once(parts: list[schedule.Slice], seed: int, jobs: int, end: float, folder: Path) -> schedule.Run:
+        made.append((jobs, [n for part in parts for n in part.numbers]))
+        ending = {1: "hang", 3: "hang" if len(made) == 1 else "refused", 4: "crash"}
+        numbers = made[-1][1]
+        return schedule.Run([Record("arpa", n, ending.get(n, "ok")) for n in numbers], {"arpa": 2.0})
+
+    monkeypatch.setattr(schedule, "_made", once)
+    run = schedule.run({"arpa": [1, 2, 3, 4]}, 0, 2, 0.0, tmp_path)
+    assert made == [(2, [1, 2, 3, 4]), (1, [1, 3])] and run.cpu_s == {"arpa": 4.0}
+    assert [(r.number, r.ending, r.again) for r in run.records] == [
+        (1, "hang", True), (2, "ok", False), (3, "refused", True), (4, "crash", False)
+    ]  # fmt: skip

@@ -119,6 +119,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 CATEGORY = Category(
     "damaged directories of federations, invitations and journals",
     trial,
-    1000,
+    800,
     plain=lambda box, m: called.judged(["federation", "status", str(m.federation)], box),
 )

@@ -158,3 +158,13 @@ def test_leaving_is_one_write(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(KeyboardInterrupt):
             leave(invited, tmp_path / "journal")
     assert has_left(invited) and private.splitlines()[1] not in invited.read_text("utf-8")
+
+
+@pytest.mark.parametrize("port", ["Infinity", "1e309", "0", "65536", "true", '"9092"', "null", "9" * 400])
+def test_a_federation_has_a_port(home: Path, port: str) -> None:
+    text = (home / federation.NAME).read_text().replace('"port": 9092', f'"port": {port}')
+    (home / federation.NAME).write_text(text)
+    with pytest.raises(
+        TacitError, match=r"federation\.json is not as Tacit writes it \(it has no host and port\)"
+    ):
+        federation.read(home)

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from tacit.base.errors import TacitError
 from tacit.base.locks import lock, part_of, remove_leftover
-from tacit.base.reading import is_figure, parse
+from tacit.base.reading import is_figure, is_regular, parse
 
 _WAIT = 5.0  # seconds that a writer waits for another one of the same file
 _KINDS = {
@@ -153,7 +153,8 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
     """Appends one JSON line to a log and flushes it to disk; a line that does not fit is removed again."""
     line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
     try:
-        if path.exists() and not path.is_file():  # to open a pipe is to wait for its reader
+        # to open a pipe is to wait for its reader, and a link may lead to a file of others
+        if path.is_symlink() or (path.exists() and not path.is_file()):
             raise OSError(errno.EINVAL, "it is not a regular file")
         with path.open("ab", buffering=0) as file:
             before = file.tell()
@@ -173,7 +174,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
     A last line that a crash cut short is left out.
     """
-    if not path.is_file():
+    if not is_regular(path):
         return []
     records: list[dict[str, Any]] = []
     lines = path.read_bytes().split(b"\n")  # the last piece is empty, or a line cut short

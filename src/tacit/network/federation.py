@@ -114,7 +114,10 @@ def read(place: Path) -> Federation:
             Client(str(c["name"]), str(c["public"]), c.get("removed", False) is True, str(c.get("token", "")))
             for c in said["clients"]
         )
-        return Federation(place, str(said["host"]), int(said["port"]), clients)
+        host, port = said["host"], said["port"]
+        if not isinstance(host, str) or type(port) is not int or not 0 < port < 1 << 16:
+            raise ValueError("it has no host and port")
+        return Federation(place, host, port, clients)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise TacitError(f"{file} is not as Tacit writes it ({error}); restore it") from None
 
