@@ -57,7 +57,7 @@ def test_corrections_are_python_s(library: ctypes.CDLL, typed: Typed) -> None:
     changed, pairs, kept = 0, 0, 0
     with opened(library, typed.path.read_bytes(), blocked) as c:
         c.open_keys(taps=Taps(*(getattr(DEFAULT.taps, name) for name, _ in Taps._fields_)))
-        for trial in range(240):
+        for trial in range(160):
             context = typed.contexts[trial][-4:]
             word, taps = str(draw.choice(words)), None
             letters = list(layout.spell(word))
@@ -102,7 +102,7 @@ def test_corrections_are_python_s(library: ctypes.CDLL, typed: Typed) -> None:
             agree(c, asked, context, text, None)
         agree(c, asked, [], "x", [(-3.0, 99.0)])
         agree(c, asked, [], "the", [(4.4, 0.9), (6.1, 2.0), (2.6, 0.5)])
-    assert changed > 100 and pairs > 5 and kept > 20
+    assert changed > 60 and pairs > 3 and kept > 15
 
 
 def test_other_keys_and_other_numbers(library: ctypes.CDLL, typed: Typed) -> None:
