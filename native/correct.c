@@ -35,9 +35,13 @@ struct tacit_keys {
     double total;
 };
 
-tacit_taps tacit_default_taps(void) { /* tacit.keyboard.parameters explains the numbers; a test compares them */
-    tacit_taps taps = {0.52, 0.61, 1.71, 1.11, 3.19, 3.0,  0.97, 6.76, 4.38, 1.762,
-                       4.03, 6.35, 7.95, 5.42, 17.0, 5.41, 0.53, 2.66, 0.88};
+tacit_taps tacit_default_taps(void) { /* tools/native_taps.py writes the numbers of tacit.keyboard.parameters */
+    tacit_taps taps = {
+        /* numbers: begin */
+        0.52, 0.61, 1.71, 1.11, 3.19, 3.0, 0.97, 6.76, 4.38, 1.762, 4.03, INFINITY, INFINITY, 6.35, 7.95, 5.42, 17.0,
+        5.41, 0.53, 2.66, 0.88,
+        /* numbers: end */
+    };
     return taps;
 }
 
@@ -239,12 +243,15 @@ static void tap(const tacit_keys *keys, const double *points, struct tapped *t) 
     t->spent[0] = 0, t->over = 0;
     for (size_t j = 0; j < t->count; j++) {
         double vowel = INFINITY, alone = taps->insertion;
+        const tacit_key *hit = keys->keys + nearest[j];
+        least[j] = t->hand[nearest[j]][j] / spread;
         for (size_t key = 0; key < keys->count; key++) {
             t->hand[key][j] /= spread;
+            if (hypot(keys->keys[key].x - hit->x, keys->keys[key].y - hit->y) <= 1.6) /* a neighbour */
+                t->hand[key][j] = fmin(t->hand[key][j], least[j] + taps->slip);
             if (is_vowel(keys->keys[key].letter)) vowel = fmin(vowel, t->hand[key][j] + taps->vowel);
         }
         if (j && nearest[j] == nearest[j - 1]) alone = fmin(alone, taps->twice);
-        least[j] = t->hand[nearest[j]][j];
         double low = fmin(least[j], alone);
         for (size_t key = 0; key < keys->count; key++) {
             double other = fmin(t->hand[key][j], least[j] + taps->wrong);
@@ -260,23 +267,29 @@ static void tap(const tacit_keys *keys, const double *points, struct tapped *t) 
 static int next_column(const tacit_keys *keys, struct tapped *t, const uint8_t *spelt, size_t depth) {
     const tacit_taps *taps = &keys->taps;
     uint8_t key = spelt[depth - 1], last = depth > 1 ? spelt[depth - 2] : key;
+    const double *one = depth > 2 ? t->hand[spelt[depth - 3]] : NULL, *two = t->hand[last], *three = t->hand[key];
     const double *above = t->columns[depth - 1], *written = depth > 1 ? t->mind[key] : t->hand[key];
-    double *now = t->columns[depth], run = INFINITY, least = INFINITY, before = INFINITY;
+    double *now = t->columns[depth], run = INFINITY, least = INFINITY, before = INFINITY,
+           earlier = INFINITY;
     double lacking = keys->keys[key].letter == '\'' ? taps->apostrophe : taps->omission;
     if (depth > 1 && key == last) lacking = fmin(lacking, taps->single);
     if (depth == 1) lacking += taps->edge;
     for (size_t j = 0; j <= t->count; j++) {
         double cost = j ? above[j - 1] + written[j - 1] : INFINITY;
         if (j > 1 && depth > 1)
-            cost = fmin(cost, t->columns[depth - 2][j - 2] + t->hand[key][j - 2] + t->hand[last][j - 1] +
-                                  taps->transposition);
+            cost = fmin(cost, t->columns[depth - 2][j - 2] + three[j - 2] + two[j - 1] + taps->transposition);
+        if (j > 2 && depth > 2) /* the first of three tapped last, or the last first */
+            cost = fmin(cost, t->columns[depth - 3][j - 3] + taps->move +
+                                  fmin(two[j - 3] + three[j - 2] + one[j - 1], three[j - 3] + one[j - 2] + two[j - 1]));
         if (j == t->count) t->whole[depth] = cost; /* the last tap is for the last letter */
         cost = fmin(cost, above[j] + lacking);
         run = fmin(run, cost - t->spent[j]); /* any number of taps that mean nothing */
         now[j] = run + t->spent[j];
         least = fmin(least, now[j]), before = fmin(before, above[j]);
+        if (depth > 1) earlier = fmin(earlier, t->columns[depth - 2][j]);
     }
-    return fmin(least, before + taps->transposition) <= taps->beam; /* a transposition may still need this column */
+    /* letters in the wrong order that begin one or two columns earlier may still need this one */
+    return fmin(least, fmin(before + fmin(taps->transposition, taps->move), earlier + taps->move)) <= taps->beam;
 }
 
 /* The first place in the list whose word does not sort before these keys. */

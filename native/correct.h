@@ -1,8 +1,8 @@
 /* Finds the word that was meant when a mistapped or misspelt one was typed, as tacit.keyboard does.
 
    A word w costs what its taps cost, by the operations of docs/keyboard.md, each with a price: a tap for a letter, by
-   its distance from the key; a letter without a tap; a tap without a letter; two letters in the wrong order; another
-   letter, or another vowel, written for one. The words that cost at most `beam` above the least that any word must pay
+   its distance from the key, or a key beside it that was hit; a letter without a tap; a tap without a letter; two or
+   three letters in the wrong order; another letter, or another vowel, written for one. The words that cost at most `beam` above the least that any word must pay
    are ranked by −cost + language · log p(w | context).
 
    What was typed stays if nothing is likelier: a word, less likely to be left standing if it was not meant; a word that
@@ -28,9 +28,9 @@ typedef struct {
     double x, y;     /* its centre; a key is 1 wide and 1.5 high, x to the right, y down */
 } tacit_key;
 
-typedef struct { /* tacit.keyboard.parameters says what they mean */
+typedef struct { /* tacit.keyboard.parameters says what they mean; an infinite price is an operation left out */
     double sigma_x, sigma_y, steady, usual;
-    double omission, single, apostrophe, insertion, twice, edge, transposition, vowel, wrong, space;
+    double omission, single, apostrophe, insertion, twice, edge, transposition, move, slip, vowel, wrong, space;
     double beam, unknown, letter, stays, language;
 } tacit_taps;
 

@@ -64,6 +64,8 @@ class Taps(ctypes.Structure):
             "double",
             "edge",
             "transposition",
+            "move",
+            "slip",
             "vowel",
             "wrong",
             "space",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from math import inf
 
 import numpy as np
 import pytest
@@ -24,9 +25,9 @@ def plain(source: CompactSource, blocked: list[str]) -> Suggester:
     return Suggester(over(source, block=blocked).source, QWERTY, DEFAULT, capitals=False)
 
 
-def numbers(library: ctypes.CDLL) -> dict[str, float]:
-    taps = library.tacit_default_taps()
-    return {name: getattr(taps, name) for name, _ in Taps._fields_}
+def python_s() -> dict[str, float]:
+    """Python's numbers; an operation that it does not have costs infinity."""
+    return {name: getattr(DEFAULT.taps, name, inf) for name, _ in Taps._fields_}
 
 
 def agree(c: Reader, asked: Suggester, context: list[str], typed: str, taps: Points | None) -> str | None:
@@ -44,8 +45,9 @@ def agree(c: Reader, asked: Suggester, context: list[str], typed: str, taps: Poi
 
 
 def test_the_numbers_are_python_s(library: ctypes.CDLL) -> None:
-    """If this fails, copy the numbers of tacit.keyboard.parameters to tacit_default_taps in native/correct.c."""
-    assert numbers(library) == {name: getattr(DEFAULT.taps, name) for name, _ in Taps._fields_}
+    """If this fails, tools/native_taps.py writes them anew."""
+    taps = library.tacit_default_taps()
+    assert {name: getattr(taps, name) for name, _ in Taps._fields_} == python_s()
 
 
 def test_corrections_are_python_s(library: ctypes.CDLL, typed: Typed) -> None:
@@ -56,7 +58,7 @@ def test_corrections_are_python_s(library: ctypes.CDLL, typed: Typed) -> None:
     words = [w for w in asked.source.words[3:] if layout.spell(w) and len(w) < 11]
     changed, pairs, kept = 0, 0, 0
     with opened(library, typed.path.read_bytes(), blocked) as c:
-        c.open_keys(taps=Taps(*(getattr(DEFAULT.taps, name) for name, _ in Taps._fields_)))
+        c.open_keys(taps=Taps(*python_s().values()))
         for trial in range(160):
             context = typed.contexts[trial][-4:]
             word, taps = str(draw.choice(words)), None
