@@ -2,7 +2,8 @@
 
 The GRU of `adam-papers` with second moments as after many rounds (`browser_training.py`) is trained by Python, by the
 page's WebAssembly, and by the page's plain kernels with doubles instead of float32. If both float32 trainings are as
-far from the doubles as from each other, neither is wrong. The larger ε, the less a step depends on a small moment.
+far from the doubles as from each other, neither is wrong. An ε above the root of the second moments tells whether small
+moments are the cause.
 
     python benchmarks/adam_rounding.py
 

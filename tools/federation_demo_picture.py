@@ -27,7 +27,8 @@ from tacit.network.watch.page import Watched
 from tacit.page import server as serve
 
 OUT = Path("docs/federation-demo.webp")
-WIDTH, HEIGHT, GAP = 620, 860, 12
+WIDTH, HEIGHT, GAP = 620, 760, 12
+WIDER = 1.5  # the federation's page is shown smaller, so that there is more of it
 ROUNDS = 3
 MOST, LENGTH, LAST = 40, 450, 4000  # frames; milliseconds of each, and of the last
 EVERY = 0.4  # seconds between looks
@@ -40,8 +41,9 @@ LINES = [
 ]
 
 
-def opened(browser: Any, address: str) -> Any:
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+def opened(browser: Any, address: str, wider: float = 1.0) -> Any:
+    size = {"width": int(WIDTH * wider), "height": int(HEIGHT * wider)}
+    page = browser.new_page(viewport=size, color_scheme="light")
     page.goto(address)
     page.wait_for_selector("html[data-ready]")
     return page
@@ -57,7 +59,8 @@ class Film:
         """Keeps what is to be seen now, if it is new."""
         frame = Image.new("RGB", (2 * WIDTH + GAP, HEIGHT), "white")
         for i, page in enumerate(self._pages):
-            frame.paste(Image.open(io.BytesIO(page.screenshot())), (i * (WIDTH + GAP), 0))
+            seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+            frame.paste(seen.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS), (i * (WIDTH + GAP), 0))
         small = frame.resize((frame.width * 3 // 4, HEIGHT * 3 // 4), Image.Resampling.LANCZOS)
         if not self.frames or self._changed(self.frames[-1], small):
             self.frames.append(small)
@@ -98,6 +101,7 @@ def play(film: Film, page: Any) -> None:
     page.wait_for_selector("#join", state="hidden")
     film.look()
     page.click("#start")
+    page.evaluate("document.getElementById('member').closest('section').scrollIntoView()")
 
 
 def main() -> None:
@@ -115,12 +119,12 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
             page = opened(browser, link)
-            film = Film(page, opened(browser, serve.address(watched)))
+            film = Film(page, opened(browser, serve.address(watched), WIDER))
             play(film, page)
-            while training.is_alive():
+            while training.is_alive() and page.get_attribute("html", "data-state") != "away":
                 film.look()
                 time.sleep(EVERY)
-            film.look()
+            film.frames.pop()  # in which the demo may have ended
             browser.close()
         watched.shutdown()
     film.save(OUT)

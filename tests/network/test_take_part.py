@@ -282,6 +282,12 @@ def test_pages_have_hashes_and_everything_else_is_404(address: str) -> None:
         for path, wanted in listed.items():
             answer = client.get(path)
             assert answer.status_code == 200 and hashlib.sha256(answer.content).hexdigest() == wanted, path
+            assert (answer.headers["content-encoding"], answer.num_bytes_downloaded) == (
+                "gzip",
+                int(answer.headers["content-length"]),
+            )
+            plain = client.get(path, headers={"accept-encoding": "identity"})
+            assert plain.content == answer.content and "content-encoding" not in plain.headers
             assert "default-src 'none'" in answer.headers["content-security-policy"]
             assert answer.headers["x-content-type-options"] == "nosniff"
         assert client.get("/train/kernels.wasm").headers["content-type"] == "application/wasm"

@@ -136,7 +136,9 @@ def test_a_locale_without_a_dictionary_names_none():
 
 def test_the_policy_names_no_other_host_and_allows_no_inline_script():
     assert "default-src 'none'" in POLICY and "unsafe" not in POLICY and "http" not in POLICY
-    assert TUNING_POLICY == "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"  # no request but for scripts
+    assert (
+        TUNING_POLICY == "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"
+    )  # no request but for scripts
     page = server.page_files()["index.html"].body.decode()
     assert "://" not in page and "onclick" not in page and "<style" not in page and page.count("<script") == 1
     for name, answer in server.page_files().items():

@@ -9,9 +9,11 @@ takes the key of an invited browser.
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -111,7 +113,7 @@ async def _answer(request: Request, client: httpx.AsyncClient, rate: Rate, doors
         if address in doors.files:
             return _file(request, Shown(doors.files[address], _DOWNLOAD), rate)
         if address in doors.pages:
-            return _file(request, doors.pages[address], rate)
+            return _file(request, _packed(request, doors.pages[address]), rate)
     joins = doors.join is not None and path == browsers.JOIN
     if not (path in PATHS or joins) or request.method != "POST" or request.scope["query_string"]:
         return PlainTextResponse("not found\n", 404)
@@ -140,6 +142,18 @@ def _file(request: Request, shown: Shown, rate: Rate) -> Response:
     if not rate.allows(request.client.host if request.client else "", 1 + len(shown.body) / 2**20):
         return _too_many()
     return Response(shown.body, 200, dict(shown.headers))
+
+
+def _packed(request: Request, shown: Shown) -> Shown:
+    """Returns a file by gzip, if the browser reads that."""
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return shown
+    return Shown(_gzip(shown.body), {**shown.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
+
+
+@lru_cache(maxsize=256)
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0)
 
 
 def _too_many() -> Response:

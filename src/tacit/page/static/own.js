@@ -154,6 +154,9 @@ export async function makeOwn(choices, tuner, change) {
   addEventListener("focus", () => attempt(() => {})); // another tab may have changed something
   if (keptOwn.likely()) await attempt(async () => offer(await keptOwn()));
   if (tuner && network) await attempt(() => tune(tuner));
-  else await attempt(() => {});
+  else {
+    tuner?.worker.terminate();
+    await attempt(() => {});
+  }
   return { show: () => attempt(() => {}) };
 }
