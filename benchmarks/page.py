@@ -143,6 +143,7 @@ def measure(run: Path) -> dict[str, Any]:
     built = page_models(run)
     models = [model for model in built.models if not model.compare]  # the page loads no others
     files = serve.site(models, capitals=built.capitals)
+    own = {*serve.page_files(), serve.DICTIONARY}
     server = serve.server(files)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = serve.address(server)
@@ -175,7 +176,7 @@ def measure(run: Path) -> dict[str, Any]:
         "painted_ms": percentiles(times["painted"]),
         "processor_ms": percentiles(processor),
         "first_usable_ms": {"median": round(statistics.median(first), 1), "most": round(max(first), 1)},
-        "page_bytes": sum(len(answer.body) for answer in serve.page_files().values()),
+        "page_bytes": sum(len(a.packed or a.body) for path, a in files.items() if path[1:] in own),
         "model_bytes": {model.id: len(model.data) for model in models},
         "recall": recall(run, built),
         "requests_to_load": loaded,

@@ -45,13 +45,17 @@ def block(results: dict[str, Any]) -> str:
             f"{results['processor_ms']['p95']:.1f} ms",
         ],
         ["first usable on a first visit, median of five", "1.5 s", f"{first['median'] / 1000:.2f} s"],
-        ["page and scripts", "", f"{results['page_bytes'] / 1e6:.2f} MB"],
+        ["page, scripts and dictionary, as they are sent", "", f"{results['page_bytes'] / 1e6:.2f} MB"],
         [
-            "page, scripts and the network",
+            "the same with the network",
             "1.2 MB",
             f"{(results['page_bytes'] + models['network']) / 1e6:.2f} MB",
         ],
-        ["the same with its n-grams", "", f"{(results['page_bytes'] + sum(models.values())) / 1e6:.2f} MB"],
+        [
+            "the same with its n-grams, too",
+            "",
+            f"{(results['page_bytes'] + sum(models.values())) / 1e6:.2f} MB",
+        ],
         ["requests after loading", "0", str(results["requests_after"])],
         ["errors in the console", "0", str(len(results["console_errors"]))],
     ]

@@ -68,7 +68,7 @@ def renamed(text: str) -> str:
 
 
 class Build(build_py):
-    """Writes the selected modules, and the files of the locales, instead of copying a package."""
+    """Writes the selected modules, and the files of locales and dictionaries, instead of copying a package."""
 
     def run(self) -> None:
         """Writes the package into the folder that becomes the wheel."""
@@ -79,8 +79,12 @@ class Build(build_py):
             to = out / path.relative_to(SOURCE / "tacit")
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_text(renamed(path.read_text("utf-8")), "utf-8")
-        for file in sorted((SOURCE / "tacit/text/locales").glob("*.toml")):
-            to = out / "text/locales" / file.name
+        data = [
+            *(SOURCE / "tacit/text/locales").glob("*.toml"),
+            *(SOURCE / "tacit/keyboard/dictionaries").iterdir(),
+        ]
+        for file in sorted(data):
+            to = out / file.relative_to(SOURCE / "tacit")
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes(file.read_bytes())
         front = renamed((HERE / "front.py").read_text("utf-8")).replace("VERSION", VERSION)

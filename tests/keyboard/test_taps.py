@@ -36,6 +36,9 @@ def cheapest(word: str, points: list[tuple[float, float]], rules: Taps) -> float
     spread = (rules.steady + 2 * shown) / (rules.steady + rules.usual * len(points))
     every = [{c: cost / spread for c, cost in row.items()} for row in every]
     near = [min(row, key=row.__getitem__) for row in every]
+    for row, hit in zip(every, near, strict=True):
+        most = row[hit] + rules.slip
+        row |= {c: min(row[c], most) for c in row if math.dist(centre(c), centre(hit)) <= taps.REACH}
 
     def alone(j: int) -> float:
         return min(rules.insertion, rules.double) if j and near[j] == near[j - 1] else rules.insertion
@@ -66,6 +69,10 @@ def cheapest(word: str, points: list[tuple[float, float]], rules: Taps) -> float
         if i + 1 < len(word) and j + 1 < len(points):
             swapped = every[j][word[i + 1]] + every[j + 1][word[i]]
             ways.append(rules.transposition + swapped + rest(i + 2, j + 2))
+        if i + 2 < len(word) and j + 2 < len(points):
+            for order in ((1, 2, 0), (2, 0, 1)):
+                moved = sum(every[j + k][word[i + place]] for k, place in enumerate(order))
+                ways.append(rules.move + moved + rest(i + 3, j + 3))
         return min(ways)
 
     rest = cache(rest)
@@ -78,6 +85,7 @@ SLIPS = st.sampled_from(
         {"omission": 4.6, "transposition": 0.5, "single": 0.5, "double": 8},
         {"omission": 2, "transposition": 2, "wrong": 1, "vowel": 0.5, "steady": 0.5},
         {"single": 1, "double": 0.5, "apostrophe": 3, "usual": 0.3},
+        {"move": 0.5, "slip": 0.5, "transposition": 3, "omission": 6, "insertion": 6},
     ]
 )
 
@@ -110,7 +118,7 @@ def test_words_of_as_many_taps_as_are_looked_up():
 
 def test_an_unknown_literal_has_the_probability_of_its_letters_and_pays_for_taps_that_hit_no_key():
     lexicon, rules = build(["cat"], [0]), DEFAULT.taps
-    for far in (0.0, 8.0):
+    for far in (0.0, 20.0):
         points = taps_of("tac") - np.array([0.0, far])
         found = decode.tapped(lexicon, points, lambda ids: np.zeros(len(ids)), DEFAULT)
         beyond = np.maximum(taps.tap_costs(points, QWERTY).min(axis=1) - rules.insertion, 0).sum()

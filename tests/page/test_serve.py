@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gzip
 import json
 import re
 import shutil
@@ -21,15 +22,17 @@ from page_site import running
 from commands import write_corpus
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.keyboard import layout, parameters
+from tacit.keyboard import dictionary, layout, parameters
 from tacit.lm.network8 import reader as network8
 from tacit.lm.protocol import suggest
 from tacit.ngram.compact import reader
 from tacit.ngram.compact.model import CompactSource
 from tacit.page import building, models, server
+from tacit.page.files import POLICY, TUNING_POLICY
 from tacit.page.models import PageModel, page_models
 from tacit.page.models import trust as page_trust
 from tacit.personal import models as personal_models
+from tacit.text.locale import find
 
 PIECES = [
     "..",
@@ -62,13 +65,15 @@ PIECES += [
 
 
 def ask(
-    address: str, path: bytes, host: str = "localhost", method: str = "GET"
+    address: str, path: bytes, host: str = "localhost", method: str = "GET", more: str = ""
 ) -> tuple[int, dict[str, str], bytes]:
     """A request with exactly this path, which clients would tidy up."""
     where = urlsplit(address)
     with socket.create_connection((where.hostname, where.port), timeout=60) as line:
         line.sendall(
-            f"{method} ".encode() + path + f" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+            f"{method} ".encode()
+            + path
+            + f" HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n".encode()
         )
         answer = b""
         while part := line.recv(65536):
@@ -85,7 +90,7 @@ def test_all_files_of_the_page_are_served_with_the_policy(small):
             status, head, body = ask(address, path.encode())
             assert (status, head["Content-Type"], body) == (200, wanted.kind, wanted.body)
             assert (
-                head["Content-Security-Policy"] == server.POLICY
+                head["Content-Security-Policy"] == wanted.policy
                 and head["X-Content-Type-Options"] == "nosniff"
             )
             kept = "no-cache" if path.lstrip("/") in server.page_files() or path == "/" else "no-store"
@@ -103,12 +108,37 @@ def test_all_files_of_the_page_are_served_with_the_policy(small):
     assert files["/model-0.tacit"].body == small.path.read_bytes()
 
 
-def test_the_policy_names_no_other_host_and_allows_no_inline_script():
+def test_text_is_sent_by_gzip_to_those_who_take_it_and_models_are_not(small):
+    files = server.site([PageModel("a", "A", "first", small.path.read_bytes())])
+    with running(files) as address:
+        for path, wanted in files.items():
+            status, head, body = ask(address, path.encode(), more="Accept-Encoding: gzip, br\r\n")
+            assert status == 200 and int(head["Content-Length"]) == len(body)
+            is_text = Path(path).suffix in ("", ".html", ".js", ".css", ".json")
+            assert (head.get("Content-Encoding") == "gzip") == is_text == ("Vary" in head), path
+            assert (gzip.decompress(body) if is_text else body) == wanted.body
+            assert "Content-Encoding" not in ask(address, path.encode())[1]
+    sent = [
+        len(files[f"/{name}"].packed or files[f"/{name}"].body)
+        for name in (*server.page_files(), server.DICTIONARY)
+    ]
+    assert sum(sent) <= 210_000
+
+
+def test_a_locale_without_a_dictionary_names_none():
+    english, german = (server.site([], locale=find(code)) for code in ("en", "de"))
+    assert json.loads(english["/models.json"].body)["dictionary"] == server.DICTIONARY
+    assert english[f"/{server.DICTIONARY}"].body == dictionary.raw_of(find("en"))
     assert (
-        "default-src 'none'" in server.POLICY
-        and "unsafe" not in server.POLICY
-        and "http" not in server.POLICY
+        "dictionary" not in json.loads(german["/models.json"].body) and f"/{server.DICTIONARY}" not in german
     )
+
+
+def test_the_policy_names_no_other_host_and_allows_no_inline_script():
+    assert "default-src 'none'" in POLICY and "unsafe" not in POLICY and "http" not in POLICY
+    assert (
+        TUNING_POLICY == "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'"
+    )  # no request but for scripts
     page = server.page_files()["index.html"].body.decode()
     assert "://" not in page and "onclick" not in page and "<style" not in page and page.count("<script") == 1
     for name, answer in server.page_files().items():

@@ -14,11 +14,12 @@ import numpy as np
 from file_models import any_weights, vocabulary
 from tacit.base.errors import TacitError
 from tacit.base.sections import HEADER, map_file
-from tacit.keyboard import layout, parameters, suggestions
+from tacit.keyboard import dictionary, layout, parameters, suggestions
 from tacit.keyboard.capitals import starts_sentence, written
 from tacit.lm.protocol import suggest
 from tacit.ngram.compact import reader, writer
 from tacit.ngram.compact.model import CompactSource
+from tacit.text.locale import ENGLISH
 from tacit.text.packed import Packed
 from tacit.text.tokens import tokenize
 from tacit.text.vocabulary import BOS, EOS, Vocabulary
@@ -30,6 +31,7 @@ TEXTS = (
     "<unk> <s> </s> <#> a-b 'tis rock'n'roll 3.50 1,000 3. x² été e\u0301te\u0301",
     "שלום עולם مرحبا بالعالم 日本語 ひらがな हिन्दी",
     "\t\n  \u2009 \x1c \x85 a",
+    "za\u0301z\u0307o\u0142c\u0301 well\u2011known foot\u2010ball soft\u00adware e\u00ad\u0301 \u0958\u0941 \u212b",
     "...--??!!,,** $$ #tag @you _x_ a_b ~= \\|/ {}[]()",
 )
 
@@ -115,10 +117,36 @@ def token_vectors(count: int) -> list[Any]:
         "日",
         "ש",
         "\u0301",
+        "\u00ad",
+        "\u2011",
         "12",
     ]
     random = ["".join(draw.choice(pieces, int(draw.integers(0, 24))).tolist()) for _ in range(count)]
     return [[text, tokenize(text)] for text in (*TEXTS, *random)]
+
+
+def listed(folder: Path) -> dict[str, Any]:
+    """The English dictionary as a file, and whether spellings are in it, some of them words and some of them not."""
+    raw, words = dictionary.raw_of(ENGLISH), dictionary.of_locale(ENGLISH)
+    (folder / "dictionary.hashes").write_bytes(raw)
+    draw = np.random.default_rng(9)
+    noise = ["".join(draw.choice([*"aeinorst"], int(draw.integers(3, 8))).tolist()) for _ in range(2000)]
+    some = (
+        "kettle",
+        "kettles",
+        "kettle's",
+        "churchs",
+        "rosemary",
+        "zaphod",
+        "zaphods",
+        "yes",
+        "é",
+        "'s",
+        "s",
+        "",
+    )
+    asked = [[word, dictionary.lists(words, word, {"zaphod"}.__contains__)] for word in (*some, *noise)]
+    return {"file": str(folder / "dictionary.hashes"), "known": "zaphod", "asked": asked}
 
 
 def capital_vectors(words: Vocabulary, text: Packed) -> list[Any]:
@@ -194,6 +222,7 @@ def write(folder: Path, small: Any, cased: Any) -> None:
         "layout": layout.as_json(),
         "parameters": parameters.as_json(),
         "tokens": token_vectors(1500),
+        "dictionary": listed(folder),
         "capitals": capital_vectors(small.vocabulary, small.test),
     }
     for name, model, count in (("small", small, 10_000), ("cased", cased, 1000)):

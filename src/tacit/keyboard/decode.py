@@ -8,10 +8,12 @@ Candidates are the words that taps.py or glide.py find near the input; the best 
 
        score = −unknown + letter · log p(its letters)                      (spelling.py)
 
-   so that names are not corrected away, and slips, whose letters look like no word's, are.
+   so that names are not corrected away, and slips, whose letters look like no word's, are. A word of the dictionary
+   (dictionary.py) has `listed` and `spelt` instead of `unknown` and `letter`.
 2. Two words without the space between them: −space + λ (log p of each).
-3. If the literal is a known word, a person has seen a word and left it: another one must be ahead by its cost again,
-   at most by `stays`. A word that only adds an apostrophe need not: *dont* becomes *don't* where that is likelier.
+3. If the literal is a word of the model or of the dictionary, a person has seen a word and left it: another one must
+   be ahead by its cost again, at most by `stays`. A word that only adds an apostrophe need not: *dont* becomes *don't*
+   where that is likelier.
 """
 
 from __future__ import annotations
@@ -87,11 +89,12 @@ def tapped(
     settings: Parameters,
     typed: str | None = None,
     hidden: Callable[[str], float] = lambda literal: -np.inf,
+    listed: Callable[[str], bool] = lambda literal: False,
 ) -> Tapped:
     """Decodes taps into ranked words and the literal.
 
     `typed` is the spelling that was shown, if any. `hidden` gives log p of a word that is never suggested, −inf for
-    any other.
+    any other. `listed` says whether a spelling that the model does not know is a word of the dictionary.
     """
     rules = settings.taps
     ranked = rank(lexicon, taps.search(lexicon, points, rules), chances, rules.language)
@@ -113,13 +116,17 @@ def tapped(
         if best is None and same:
             best = spellings.index(literal)
         return Tapped(ranked, (), literal, literal in spellings, score, best)
-    score = -(rules.unknown - rules.letter * spelling.log_p(lexicon.letters, literal) + over)
+    is_listed = listed(literal)
+    fixed, weight = (rules.listed, rules.spelt) if is_listed else (rules.unknown, rules.letter)
+    score = -(fixed - weight * spelling.log_p(lexicon.letters, literal) + over)
     pairs = split(lexicon, literal, chances, rules)
-    first = float(ranked.scores[0]) if len(ranked.scores) else -np.inf
-    second = pairs[0].score if pairs else -np.inf
+    other = np.array([is_listed and keys.replace(APOSTROPHE, "") != literal for keys in spellings], np.bool_)
+    found = ranked.scores - np.minimum(ranked.costs, rules.stays) * other
+    second = pairs[0].score - is_listed * min(pairs[0].cost, rules.stays) if pairs else -np.inf
+    first = float(found.max()) if len(found) else -np.inf
     top: int | Pair | None = None
     if max(first, second) > score:
-        top = 0 if first >= second else pairs[0]
+        top = int(found.argmax()) if first >= second else pairs[0]
     return Tapped(ranked, pairs, literal, False, score, top)
 
 

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.base.arrays import Floats
-from tacit.keyboard import decode, glide, lexicon
+from tacit.keyboard import decode, dictionary, glide, lexicon
 from tacit.keyboard.capitals import starts_sentence, written
+from tacit.keyboard.dictionary import EMPTY, Dictionary
 from tacit.keyboard.layout import QWERTY, Layout, of_locale, spell
 from tacit.keyboard.parameters import DEFAULT, Parameters
 from tacit.keyboard.taps import points
@@ -63,6 +64,7 @@ class Suggester:
     parameters: Parameters = DEFAULT
     capitals: bool = True  # capitalise words; if false, words are written as in the model's vocabulary
     locale: Locale = ENGLISH
+    dictionary: Dictionary = EMPTY  # of words that the model may not know
 
     @cached_property
     def lexicon(self) -> lexicon.Lexicon:
@@ -124,6 +126,7 @@ class Suggester:
             self.parameters,
             spelling,
             lambda word: self._hidden(word, shown, chances),
+            self._listed,
         )
         start = self.capitals and starts_sentence(tokens, self.locale)
         literal = decoded.literal if shown is None else shown
@@ -199,6 +202,11 @@ class Suggester:
         ids = [i for i in map(self.source.id, forms) if i != UNK and self.source.hidden(i)]
         return float(chances(np.array(ids, np.int64)).max()) if ids else -np.inf
 
+    def _listed(self, spelling: str) -> bool:
+        """Whether a spelling that the model does not know is a word of the dictionary."""
+        known = self.lexicon.places
+        return dictionary.lists(self.dictionary, spelling, lambda word: len(known(word)) > 0)
+
     def _id(self, word: str) -> int:
         plain = word.replace("’", "'")
         cased = self.source.id(plain)
@@ -214,7 +222,7 @@ def over(
 ) -> Suggester:
     """Returns a suggester over a `WordSource`, such as `tacit.ngram.model.automaton_source(words, model)`.
 
-    The keys and capitals are those of the model's locale, unless another is given.
+    The keys, capitals and dictionary are those of the model's locale, unless another is given.
 
     >>> from tacit.keyboard.layout import centre
     >>> from tacit.ngram import automaton, kneser_ney
@@ -233,7 +241,9 @@ def over(
         ids = [i for i, word in enumerate(source.words) if i > UNK and blocked.fold(word) in words]
         source = source.without(np.array(ids, np.int64))
     language = locale or find(source.locale)
-    return Suggester(source, of_locale(language), parameters, capitals, language)
+    return Suggester(
+        source, of_locale(language), parameters, capitals, language, dictionary.of_locale(language)
+    )
 
 
 def open(

@@ -1,12 +1,14 @@
 """Tap decoding: finds the words near a sequence of taps, with the cost of each.
 
-Four operations turn the letters l_1 … l_n of a word into taps t_1 … t_m, each with a cost (a negative
+Five operations turn the letters l_1 … l_n of a word into taps t_1 … t_m, each with a cost (a negative
 log-probability):
 
-    a tap for a letter      ½ (dx² / σ_x² + dy² / σ_y²),  (dx, dy) from the centre of the letter's key to the tap
+    a tap for a letter      ½ (dx² / σ_x² + dy² / σ_y²),  (dx, dy) from the centre of the letter's key to the tap;
+                            on a neighbour of the key that was hit, at most the cost of that key + slip
     a letter without a tap  omission, or apostrophe for an apostrophe
     a tap without a letter  insertion
     two letters, two taps in the wrong order    transposition, and both taps as above
+    three letters, the first tapped last or the last tapped first    move, and the three taps as above
 
 D(i, j) is the lowest cost of the first i letters with the first j taps:
 
@@ -14,6 +16,8 @@ D(i, j) is the lowest cost of the first i letters with the first j taps:
                    D(i − 1, j − 1) + tap(t_j, l_i)
                    D(i, j − 1) + insertion
                    D(i − 2, j − 2) + transposition + tap(t_{j−1}, l_i) + tap(t_j, l_{i−1})
+                   D(i − 3, j − 3) + move + tap(t_{j−2}, l_{i−1}) + tap(t_{j−1}, l_i) + tap(t_j, l_{i−2})
+                   D(i − 3, j − 3) + move + tap(t_{j−2}, l_i) + tap(t_{j−1}, l_{i−2}) + tap(t_j, l_{i−1})
 
 D(n, m) is the cost of the word. A column D(i, ·) depends on the first i letters only, so words with a common prefix
 share it, and the search walks the lexicon's trie level by level.
@@ -42,6 +46,7 @@ from tacit.text.flat import cells
 MOST = 48  # taps of a word; longer input is not decoded
 VOWELS = "aeiouy"
 WILD = 4.5  # a tap says no more than this about the spread of the others
+REACH = 1.6  # key widths between the middles of neighbours
 _FAR = 1e4  # key widths; coordinates are clipped to this
 
 
@@ -75,7 +80,11 @@ def tap_costs(taps: Floats, layout: Layout, settings: Taps = DEFAULT.taps) -> Fl
     costs = 0.5 * ((away[..., 0] / settings.sigma_x) ** 2 + (away[..., 1] / settings.sigma_y) ** 2)
     least = np.minimum(costs.min(axis=1), WILD)
     spread = (settings.steady + 2 * least.sum()) / (settings.steady + settings.usual * len(taps))
-    return np.asarray(costs / spread)
+    costs = costs / spread
+    between = layout.centres[:, None] - layout.centres
+    neighbours = np.hypot(between[..., 0], between[..., 1]) <= REACH  # [keys, keys]
+    slips = costs.min(axis=1)[:, None] + settings.slip
+    return np.where(neighbours[costs.argmin(axis=1)], np.minimum(costs, slips), costs)
 
 
 def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Matches:
@@ -116,7 +125,8 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
     live = np.zeros(1, np.int64)  # nodes of this level within the beam
     column = (spent + np.where(np.arange(m + 1) > 0, settings.edge, 0.0))[None]  # [live, taps + 1] their D
     before = np.full((1, m + 1), np.inf)  # [live, taps + 1] D of their parents
-    last = np.full(1, -1)  # [live] their letters
+    earlier = before  # [live, taps + 1] D of the parents of those
+    last = last_but_one = np.full(1, -1)  # [live] their letters, and those of their parents
     for depth, (level, below) in enumerate(pairwise(lexicon.levels)):
         count = level.children[live + 1] - level.children[live]
         nodes, parent = cells(level.children[live], count), np.repeat(np.arange(len(live)), count)
@@ -128,13 +138,21 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
         new[:, 1:] = above[:, :-1] + (mind if depth else hand)[letter]
         crossed = before[parent, :-2] + hand[letter, :-1] + hand[last[parent], 1:] + settings.transposition
         new[:, 2:] = np.minimum(new[:, 2:], crossed)
+        one, two, three = hand[last_but_one[parent]], hand[last[parent]], hand[letter]
+        moved = np.minimum(
+            two[:, :-2] + three[:, 1:-1] + one[:, 2:],
+            three[:, :-2] + one[:, 1:-1] + two[:, 2:],
+        )
+        new[:, 3:] = np.minimum(new[:, 3:], earlier[parent, :-3] + settings.move + moved)
         whole = new[:, m].copy()  # the last tap is for the last letter
         new = np.minimum(new, above + lacking[:, None])
         new = np.minimum.accumulate(new - spent, axis=1) + spent  # any number of extra taps
-        # A transposition that begins at the parent may still need this node.
-        best = np.minimum(new.min(axis=1), above.min(axis=1) + settings.transposition)
+        # Letters in the wrong order that begin at the parent or before it may still need this node.
+        best = np.minimum(new.min(axis=1), above.min(axis=1) + min(settings.transposition, settings.move))
+        best = np.minimum(best, before[parent].min(axis=1) + settings.move)
         kept = best <= settings.beam
-        live, before, column, last = nodes[kept], above[kept], new[kept], letter[kept]
+        live, earlier, before, column = nodes[kept], before[parent][kept], above[kept], new[kept]
+        last, last_but_one = letter[kept], last[parent][kept]
         place = np.full(len(below.letters), -1)
         place[live] = np.arange(len(live))
         ends = place[below.ends]

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
 from tacit.base.locks import lock
 from tacit.base.reading import read_object
@@ -58,11 +59,22 @@ def stop(place: Path) -> bool:
     return True
 
 
+def record(file: Path) -> dict[str, Any]:
+    """Returns what a file of an order says."""
+    try:
+        return read_object(file)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise TacitError(
+            f"{file} is not as Tacit writes it ({why}); restore it, or remove its folder"
+        ) from None
+
+
 def run_of(order: Path) -> dict[str, Any]:
     """Returns how the run of an order stands."""
-    said = read_object(order / "order.json")
+    said = record(order / "order.json")
     out, work = Path(str(said.get("out"))), str(said.get("work", "train"))
-    ended = read_object(order / "ended.json") if (order / "ended.json").is_file() else {}
+    ended = record(order / "ended.json") if (order / "ended.json").is_file() else {}
     state = str(ended.get("state", "running" if is_locked(order) else "cut off"))
     return {
         "run": order.name,

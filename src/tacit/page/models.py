@@ -34,6 +34,7 @@ from tacit.base.transaction import holds_nothing
 from tacit.lm.network8 import reader as network8
 from tacit.lm.open import kind_of
 from tacit.ngram.compact import reader
+from tacit.page import people
 from tacit.text.locale import DEFAULT
 
 PEOPLE = 3  # personal models that are shown
@@ -89,6 +90,7 @@ class Recipe(NamedTuple):
     setting: str = ""  # what else it depends on
     private: bool = False  # whether it holds what people wrote
     compare: bool = True  # whether it is there to compare with
+    named: Callable[[Path], str] | None = None  # a better title, from the model itself
 
 
 def check_path(path: Path) -> None:
@@ -153,7 +155,8 @@ def page_models(
             continue
         if file.is_file():
             rest = (file.read_bytes(), recipe.compare, made if recipe.id == "network" else "")
-            built[recipe.id] = PageModel(recipe.id, recipe.title, recipe.about, *rest)
+            title = recipe.named(file) if recipe.named else recipe.title
+            built[recipe.id] = PageModel(recipe.id, title, recipe.about, *rest)
     progress("models for the page", 1.0)
     capitals = _capitals(path, data, problems)
     mixed = [_MIXED] if {"network", "supplement"} <= built.keys() else []
@@ -340,12 +343,15 @@ def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dic
                 private=True,
             ),
         ]
-    people = sorted((path / "personal" / "models").glob("*.safetensors"))[:PEOPLE]
-    for file in people:
+    tuned_people = sorted((path / "personal" / "models").glob("*.safetensors"))[:PEOPLE]
+    for place, file in enumerate(tuned_people, 1):
         name = unquote(file.stem)
-        about = "the network tuned on this person's text, on the same n-grams"
+        about = f"the network tuned on the text of {name}, on the same n-grams"
         tuned = partial(building.personal, path, name, stored)
+        named = partial(people.title, name, place, len(tuned_people), everybody=stored)
         recipes.append(
-            Recipe(f"personal-{file.stem}", f"Personal: {name}", about, tuned, (file,), private=True)
+            Recipe(
+                f"personal-{file.stem}", f"Personal: {name}", about, tuned, (file,), private=True, named=named
+            )
         )
     return recipes

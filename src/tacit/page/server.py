@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import hashlib
 import io
 import json
 import re
@@ -26,32 +25,16 @@ from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
 from socketserver import TCPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 from tacit.base.errors import TacitError
-from tacit.keyboard import layout, parameters
+from tacit.keyboard import dictionary, layout, parameters
+from tacit.page.files import TYPES, Answer, packed, tuning, version
 from tacit.page.models import PageModel
 from tacit.text.locale import ENGLISH, Locale
 from tacit.text.locale_segments import RUNS, table
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src data:",
-        "manifest-src data:",
-        "worker-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types tacit-worker",  # for the address of the service worker and nothing else (install.js)
-    )
-)
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -60,23 +43,11 @@ HEADERS = {
 }
 SECONDS = 30.0  # that a connection may take for a request, and for reading the answer
 CONNECTIONS = 64  # at once; a browser opens six
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".png": "image/png",
-}
 _MODULES = b"<!-- modules -->"
 _IMPORT = re.compile(r'^(?:import|export|\}).* from "\./(\w+\.js)";$', re.MULTILINE)
+DICTIONARY = "dictionary.hashes"
 WORKER = "worker.js"  # the service worker, asked for with its hash
-
-
-class Answer(NamedTuple):
-    """The response to a path."""
-
-    kind: str
-    body: bytes
-    cache: str = "no-store"  # its Cache-Control
+WORDS = ("compare", "own")  # with which the page may be asked for, as `/?compare`
 
 
 Site = Mapping[str, Answer]
@@ -130,6 +101,8 @@ def site(
             files[entry["file"]] = Answer("application/octet-stream", model.data)
         made = {"made": model.made} if model.made else {}
         listed.append({**entry, **made, **({"compare": True} if model.compare else {})})
+    if words := dictionary.raw_of(locale):
+        files[DICTIONARY] = Answer("application/octet-stream", words)
     manifest = {
         "models": listed,
         "problems": list(problems),
@@ -138,11 +111,13 @@ def site(
         "locale": locale_json(locale),
         "parameters": parameters.as_json(),
         "capitals": dict(capitals),
-        "worker": f"{WORKER}?{hashlib.sha256(worker.body).hexdigest()[:16]}",
+        **({"dictionary": DICTIONARY} if words else {}),
+        "worker": f"{WORKER}?{version(worker.body)}",
         "files": ["./", *own],
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
-    return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
+    by_path = {f"/{name}": answer for name, answer in files.items()} | tuning()
+    return {path: packed(answer) for path, answer in {"/": files["index.html"], **by_path}.items()}
 
 
 def locale_json(locale: Locale) -> dict[str, Any]:
@@ -290,15 +265,22 @@ def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
                 self._send(200, answer, body)
 
         def _send(self, status: int, answer: Answer, body: bool) -> None:
+            takes = "gzip" in self.headers.get("Accept-Encoding", "")
+            sent = answer.packed if takes and answer.packed else answer.body
             self.send_response(status)
             self.send_header("Content-Type", answer.kind)
-            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Content-Length", str(len(sent)))
+            if answer.packed:
+                self.send_header("Vary", "Accept-Encoding")
+            if takes and answer.packed:
+                self.send_header("Content-Encoding", "gzip")
             self.send_header("Cache-Control", answer.cache)
+            self.send_header("Content-Security-Policy", answer.policy)
             for name, value in HEADERS.items():
                 self.send_header(name, value)
             self.end_headers()
             if body:
-                self.wfile.write(answer.body)
+                self.wfile.write(sent)
 
         def log_message(self, format: str, *args: object) -> None:
             """Logs nothing: what a person does here is private."""

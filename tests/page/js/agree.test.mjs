@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { startsSentence, written } from "../../../src/tacit/page/static/capitals.js";
 import { idOf, open, reading, SPECIALS, stateAfter, UNK, word } from "../../../src/tacit/page/static/compact.js";
 import { correct, glide, makeDecoder } from "../../../src/tacit/page/static/decode.js";
+import { lists, openDictionary } from "../../../src/tacit/page/static/dictionary.js";
 import { build, layoutOf } from "../../../src/tacit/page/static/lexicon.js";
 import { chances, predict } from "../../../src/tacit/page/static/predict.js";
 import { complete } from "../../../src/tacit/page/static/suggest.js";
@@ -23,6 +24,18 @@ function sameRanking(got, ranked, what) {
 }
 
 const near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-6, `${what}: ${a} and ${b}`);
+
+const dictionary = openDictionary(bytes(vectors.dictionary.file));
+
+test("the same words are in the dictionary, and a damaged one is refused", () => {
+  const { asked, known, file } = vectors.dictionary;
+  for (const [word, wanted] of asked) assert.equal(lists(dictionary, word, (one) => one === known), wanted, word);
+  assert.ok(asked.filter(([, is]) => is).length > 60);
+  const whole = bytes(file);
+  for (const part of [whole.slice(0, 20), whole.slice(0, -9), whole.slice(0, 5000), whole.slice(1)]) {
+    assert.throws(() => openDictionary(part), /dictionary/);
+  }
+});
 
 for (const name of ["small", "cased"]) {
   const model = open(bytes(vectors[name].file));
@@ -44,7 +57,7 @@ for (const name of ["small", "cased"]) {
     }
   });
 
-  const decoder = makeDecoder(model, layoutOf(vectors.layout), vectors.parameters);
+  const decoder = makeDecoder(model, layoutOf(vectors.layout), vectors.parameters, dictionary);
 
   test(`${name}: taps are understood alike`, () => {
     let corrected = 0;
@@ -142,6 +155,11 @@ test("the search of taps finds what every alignment of every word gives", () => 
             i + 1 < n && j + 1 < m
               ? d[i + 2][j + 2] + rules.transposition + cost[j][key[i + 1]] + cost[j + 1][key[i]]
               : Infinity,
+            ...[[1, 2, 0], [2, 0, 1]].map((order) =>
+              i + 2 < n && j + 2 < m
+                ? order.reduce((sum, o, k) => sum + cost[j + k][key[i + o]], d[i + 3][j + 3] + rules.move)
+                : Infinity,
+            ),
           );
         }
       }

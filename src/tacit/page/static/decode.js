@@ -4,11 +4,13 @@
 //     score(w) = −cost(input | w) + λ log p(w | context)
 //
 // The literal is what was typed. If no word is spelt so, it may be a word that nobody knows, with the score
-// −unknown + letter · log p(its letters). Two words without a space between them cost `space`. If the literal is a
-// word, another one must be ahead by its cost again, at most by `stays`, unless it only adds an apostrophe.
+// −unknown + letter · log p(its letters), or with `listed` and `spelt` if the dictionary has it. Two words without a space
+// between them cost `space`. If the literal is a word of the model or the dictionary, another one must be ahead by its
+// cost again, at most by `stays`, unless it only adds an apostrophe.
 
 import { startsSentence, written } from "./capitals.js";
 import { idOf, UNK, word as wordOf } from "./compact.js";
+import { EMPTY, lists } from "./dictionary.js";
 import { pathsOf, search as searchPaths } from "./glide.js";
 import { lexiconOf, placesOf, spell } from "./lexicon.js";
 import { lower } from "./locale.js";
@@ -16,9 +18,9 @@ import { lettersLogP } from "./spelling.js";
 import { search as searchTaps, tapCosts } from "./taps.js";
 
 /**
- * A model with the lexicon of its words; paths are computed when a glide first needs them.
+ * A model with the lexicon of its words, and a dictionary of others; paths are computed when a glide first needs them.
  * @typedef {{model: import("./compact.js").Compact, lexicon: import("./lexicon.js").Lexicon,
- *   paths: import("./glide.js").Path[] | null,
+ *   paths: import("./glide.js").Path[] | null, dictionary: import("./dictionary.js").Dictionary,
  *   parameters: {taps: import("./taps.js").Settings, glide: import("./glide.js").Settings}}} Decoder
  */
 /** A word that may have been meant. @typedef {{word: string, score: number, cost: number, logP: number}} Meant */
@@ -27,10 +29,11 @@ import { search as searchTaps, tapCosts } from "./taps.js";
  * @param {import("./compact.js").Compact} model
  * @param {import("./lexicon.js").Layout} layout
  * @param {Decoder["parameters"]} parameters
+ * @param {import("./dictionary.js").Dictionary} [dictionary]
  * @returns {Decoder}
  */
-export function makeDecoder(model, layout, parameters) {
-  return { model, lexicon: lexiconOf(model, layout), paths: null, parameters };
+export function makeDecoder(model, layout, parameters, dictionary = EMPTY) {
+  return { model, lexicon: lexiconOf(model, layout), paths: null, parameters, dictionary };
 }
 
 /**
@@ -155,10 +158,24 @@ export function correct(decoder, chance, context, taps, typed, k = 3, own = null
     const mended = best && !meantLetter ? form(best) : shown;
     return { best: mended, known: same !== undefined, words: forms(ranked, form, k) };
   }
-  const score = -(rules.unknown - rules.letter * lettersLogP(lexicon.counts, literal) + over);
+  const listed = lists(decoder.dictionary, literal, (spelling) => isKnown(lexicon, spelling));
+  const [fixed, weight] = listed ? [rules.listed, rules.spelt] : [rules.unknown, rules.letter];
   const every = [...ranked, ...pairsOf(lexicon, literal, chance, rules)].sort(falling);
-  const best = !meantLetter && every.length && every[0].score > score ? form(every[0]) : shown;
-  return { best, known: false, words: forms(every, form, k) };
+  /** @type {Ranked | null} */
+  let best = null;
+  let lead = -(fixed - weight * lettersLogP(lexicon.counts, literal) + over);
+  for (const candidate of every) {
+    const stays = listed && candidate.spelling.replaceAll("'", "") !== literal;
+    const ahead = candidate.score - (stays ? Math.min(candidate.cost, rules.stays) : 0);
+    if (ahead > lead) [best, lead] = [candidate, ahead];
+  }
+  return { best: best && !meantLetter ? form(best) : shown, known: false, words: forms(every, form, k) };
+}
+
+/** Whether a lexicon has a spelling. @param {import("./lexicon.js").Lexicon} lexicon @param {string} spelling */
+function isKnown(lexicon, spelling) {
+  const [first, end] = placesOf(lexicon, spelling);
+  return first < end;
 }
 
 /** @param {OwnWords} own @param {number} place */

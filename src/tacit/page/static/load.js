@@ -5,6 +5,7 @@
 // left out and reported; the others work.
 
 import { block, fold, idOf, open, UNK } from "./compact.js";
+import { EMPTY, openDictionary } from "./dictionary.js";
 import { dense, isDense, mixture } from "./language.js";
 import { PLAIN } from "./locale.js";
 import { isNetwork, openNetwork } from "./network8.js";
@@ -17,13 +18,14 @@ import { isNetwork, openNetwork } from "./network8.js";
  * `others`: models that were not loaded. `stored`: when the copy that this browser keeps was fetched, if the server did
  * not answer. `buffers`: what was fetched, by name.
  * @typedef {{choices: Choice[], problems: string[], blocked: Set<string>, layout: any, parameters: any,
- *   locale: import("./locale.js").Locale, others: number, stored: Date | null, buffers: Map<string, ArrayBuffer>}} Loaded
+ *   locale: import("./locale.js").Locale, dictionary: import("./dictionary.js").Dictionary, others: number,
+ *   stored: Date | null, buffers: Map<string, ArrayBuffer>}} Loaded
  */
 
 /** What a page without anything has. @type {Loaded} */
 export const NOTHING = {
-  choices: [], problems: [], blocked: new Set(), layout: null, parameters: null, locale: PLAIN, others: 0, stored: null,
-  buffers: new Map(),
+  choices: [], problems: [], blocked: new Set(), layout: null, parameters: null, locale: PLAIN, dictionary: EMPTY, others: 0,
+  stored: null, buffers: new Map(),
 };
 
 /**
@@ -54,6 +56,7 @@ export async function load(fresh = () => {}) {
   const blocked = new Set(/** @type {string[]} */ (manifest.blocked ?? []).map(fold));
   const all = new URLSearchParams(location.search).has("compare");
   const listed = (manifest.models ?? []).filter((/** @type {any} */ entry) => all || !entry.compare);
+  const words = dictionaryOf(manifest.dictionary, buffers, problems);
   const opened = await Promise.all(
     listed.map(async (/** @type {any} */ entry) => {
       try {
@@ -73,7 +76,25 @@ export async function load(fresh = () => {}) {
   if (!choices.length) problems.push("No model could be loaded, so no words are suggested; the keys still work.");
   const { layout, parameters, locale } = manifest;
   const others = (manifest.models ?? []).length - listed.length;
-  return { choices, problems, blocked, layout, parameters, locale, others, stored, buffers };
+  return { choices, problems, blocked, layout, parameters, locale, dictionary: await words, others, stored, buffers };
+}
+
+/**
+ * The dictionary of the page's language; an empty one if there is none.
+ * @param {string | undefined} name
+ * @param {Map<string, ArrayBuffer>} buffers
+ * @param {string[]} problems
+ */
+async function dictionaryOf(name, buffers, problems) {
+  if (!name) return EMPTY;
+  try {
+    const buffer = await (await asked(name)).arrayBuffer();
+    buffers.set(name, buffer);
+    return openDictionary(buffer);
+  } catch (error) {
+    problems.push(`The dictionary cannot be used, so more rare words are corrected: ${reason(error)}.`);
+    return EMPTY;
+  }
 }
 
 /** A model of either kind. @param {ArrayBuffer} buffer @returns {Promise<import("./language.js").Model>} */

@@ -17,13 +17,14 @@ import { chances } from "./predict.js";
  * Decoders by model, each made once, because that takes a while.
  * @param {import("./lexicon.js").Layout} layout
  * @param {Decoder["parameters"]} parameters
+ * @param {import("./dictionary.js").Dictionary} dictionary
  * @returns {(choice: import("./load.js").Choice) => Decoder}
  */
-export function makeDecoders(layout, parameters) {
+export function makeDecoders(layout, parameters, dictionary) {
   /** @type {Map<string, Decoder>} */
   const decoders = new Map();
   return ({ id, model }) => {
-    const decoder = decoders.get(id) ?? makeDecoder(model, layout, parameters);
+    const decoder = decoders.get(id) ?? makeDecoder(model, layout, parameters, dictionary);
     decoders.set(id, decoder);
     return decoder;
   };

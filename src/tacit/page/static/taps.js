@@ -6,24 +6,27 @@
 //                    D(i − 1, j − 1) + tap(t_j, l_i)            of the hand, or another letter written
 //                    D(i, j − 1) + insertion(t_j)               double on the key of the tap before
 //                    D(i − 2, j − 2) + transposition + tap(t_{j−1}, l_i) + tap(t_j, l_{i−1})
+//                    D(i − 3, j − 3) + move + the three taps, with the first letter's last or the last letter's first
 //
 // less the least cost of the taps, Σ low. A column D(i, ·) depends on the first i letters alone, so the walk through the
 // trie computes it once for all words with that prefix, and skips all words of a prefix that costs too much.
 
 export const MOST = 48; // taps of a word; longer words are not decoded
 const VOWELS = "aeiouy";
+const REACH = 1.6; // key widths between the middles of neighbours
 const WILD = 4.5; // a tap says no more than this about the spread of the others
 
 /**
  * @typedef {{sigma_x: number, sigma_y: number, steady: number, usual: number, omission: number, single: number,
- *   apostrophe: number, insertion: number, double: number, edge: number, transposition: number, vowel: number, wrong: number,
- *   space: number, beam: number, unknown: number, letter: number, stays: number, language: number}} Settings
+ *   apostrophe: number, insertion: number, double: number, edge: number, transposition: number, move: number, slip: number,
+ *   vowel: number, wrong: number,
+ *   space: number, beam: number, unknown: number, letter: number, listed: number, spelt: number, stays: number, language: number}} Settings
  */
 /** A tap in key widths. @typedef {[number, number]} Point */
 
 /**
  * The cost of each key, given each tap: a row for each tap. Taps that fall near the middles of their keys show a steady
- * hand, and other keys then cost more.
+ * hand, and other keys then cost more; a neighbour of the nearest key costs at most `slip` more than that.
  * @param {Point[]} taps
  * @param {import("./lexicon.js").Layout} layout
  * @param {Settings} settings
@@ -38,7 +41,12 @@ export function tapCosts(taps, layout, settings) {
   );
   const shown = costs.reduce((sum, row) => sum + Math.min(WILD, ...row), 0);
   const spread = (settings.steady + 2 * shown) / (settings.steady + settings.usual * taps.length);
-  return costs.map((row) => row.map((cost) => cost / spread));
+  return costs.map((row) => {
+    const least = Math.min(...row);
+    const hit = row.indexOf(least);
+    const near = (/** @type {number} */ i) => Math.hypot(layout.x[i] - layout.x[hit], layout.y[i] - layout.y[hit]) <= REACH;
+    return row.map((cost, i) => (near(i) ? Math.min(cost / spread, least / spread + settings.slip) : cost / spread));
+  });
 }
 
 /**
@@ -52,7 +60,7 @@ export function search({ layout, trie }, taps, settings) {
   const m = taps.length;
   const nodes = trie.letters.length;
   if (m < 1 || m > MOST || !nodes) return [];
-  const { beam, transposition, single, edge } = settings;
+  const { beam, transposition, move, single, edge } = settings;
   const { hand, mind, extra, omit } = tables(layout, taps, settings);
   // bounds the letters of a prefix beyond its taps: each costs at least the cheapest omission
   const deepest = m + Math.floor(beam / Math.min(single, ...omit)) + 2;
@@ -83,14 +91,22 @@ export function search({ layout, trie }, taps, settings) {
         const crossed = columns[above - wide + j - 2] + transposition + swapped;
         if (crossed < value) value = crossed;
       }
+      if (i > 2 && j > 2) {
+        const first = path[i - 2] * m;
+        const late = hand[before + j - 3] + hand[offset + j - 2] + hand[first + j - 1];
+        const early = hand[offset + j - 3] + hand[first + j - 2] + hand[before + j - 1];
+        const moved = columns[above - 2 * wide + j - 3] + move + Math.min(late, early);
+        if (moved < value) value = moved;
+      }
       whole = value;
       value = Math.min(value, columns[above + j] + lacking, inserted);
       columns[here + j] = value;
       if (value < smallest) smallest = value;
     }
     least[i] = smallest;
-    // a prefix may be needed for a transposition that begins one letter earlier
-    if (Math.min(smallest, least[i - 1] + transposition) > beam) {
+    // a prefix may be needed for letters in the wrong order that begin one or two letters earlier
+    const begun = Math.min(least[i - 1] + Math.min(transposition, move), i > 1 ? least[i - 2] + move : Infinity);
+    if (Math.min(smallest, begun) > beam) {
       node = trie.after[node];
       continue;
     }
