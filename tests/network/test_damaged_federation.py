@@ -16,7 +16,7 @@ from tacit.base.files import append_line
 from tacit.network import federation, journal
 from tacit.network.keys import public_of
 from tacit.network.leaving import has_left, leave
-from tacit.network.status import status
+from tacit.network.status import PID, status, stop
 from tacit.network.watch.state import state
 from tacit.network.watch.terminal import picture
 
@@ -143,6 +143,27 @@ def test_an_invitation_that_was_not_registered_is_taken_up(home: Path, tmp_path:
         with pytest.raises(TacitError, match="exists; choose another --out"):
             federation.invite(home, name, out)
     assert [client.name for client in federation.read(home).clients] == ["ana", "cleo"]
+
+
+def test_a_certificate_that_is_none_is_named(home: Path, tmp_path: Path) -> None:
+    for spoil in (lambda file: file.write_bytes(b"\xff"), lambda file: file.unlink(), os.mkfifo):
+        spoil(home / "ca.crt")
+        with pytest.raises(TacitError, match=r"ca\.crt: cannot be read \(.*\); restore it"):
+            federation.invite(home, "cleo", tmp_path / "cleo.invitation")
+
+
+@pytest.mark.parametrize("said", ["-1", "0", "1", "", "x", "9" * 5000])
+def test_only_a_server_is_stopped(home: Path, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number that is none of a process would end others."""
+    ended: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda number, which: ended.append(number))
+    monkeypatch.setattr("tacit.network.status.is_locked", lambda directory: not ended)
+    (home / PID).write_text(said)
+    with pytest.raises(TacitError, match=r"server\.pid does not tell the server's process"):
+        stop(home)
+    assert not ended
+    (home / PID).write_text("4194305\n")
+    assert stop(home) and ended == [4194305]
 
 
 def test_leaving_is_one_write(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from urllib.parse import urlsplit
 from tacit.base.errors import TacitError, nearest, shown
 from tacit.base.files import write_atomic
 from tacit.base.locks import held
-from tacit.base.reading import read_object
+from tacit.base.reading import read_object, read_regular
 from tacit.base.transaction import Kind, transaction
 
 NAME = "federation.json"
@@ -131,7 +131,7 @@ def invite(place: Path, name: str, out: Path) -> Invitation:
 
     with _changing(place):
         federation = read(place)
-        authority = (place / "ca.crt").read_text("utf-8")
+        authority = _authority(place / "ca.crt")
         given = Invitation(name, federation.address, authority, "")
         if out.exists():
             given = _unregistered(federation, given, out)
@@ -143,6 +143,15 @@ def invite(place: Path, name: str, out: Path) -> Invitation:
         write_atomic(place / "clients" / f"{name}.pub", f"{public} {name}\n")
         _write(federation._replace(clients=(*federation.clients, Client(name, public))))
     return given
+
+
+def _authority(file: Path) -> str:
+    """Returns the certificate that clients trust."""
+    try:
+        return read_regular(file).decode("ascii")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no PEM"
+        raise TacitError(f"{file}: cannot be read ({why}); restore it") from None
 
 
 def _unregistered(federation: Federation, wanted: Invitation, out: Path) -> Invitation:

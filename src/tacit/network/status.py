@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -11,7 +12,7 @@ from typing import Any
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
 from tacit.base.locks import lock
-from tacit.base.reading import read_object
+from tacit.base.reading import read_object, read_regular
 from tacit.network import federation
 from tacit.runs.directory import METRICS
 
@@ -52,11 +53,19 @@ def stop(place: Path) -> bool:
     federation.read(place)
     if not is_locked(place / "flower"):
         return False
-    os.kill(int((place / PID).read_text("utf-8")), signal.SIGTERM)
+    os.kill(_server(place / PID), signal.SIGTERM)
     until = time.monotonic() + _STOPS
     while is_locked(place / "flower") and time.monotonic() < until:
         time.sleep(0.1)
     return True
+
+
+def _server(file: Path) -> int:
+    """Returns the number of the server's process; 0 and -1 would be many processes."""
+    with contextlib.suppress(OSError, ValueError):
+        if (number := int(read_regular(file))) > 1:
+            return number
+    raise TacitError(f"{file} does not tell the server's process; end it with Ctrl-C where it runs")
 
 
 def record(file: Path) -> dict[str, Any]:
