@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 
 import { idOf, open, UNK } from "../src/tacit/page/static/compact.js";
-import { expectedEmoji, withEmoji } from "../src/tacit/page/static/emoji.js";
+import { expectedEmoji, withExpected } from "../src/tacit/page/static/emoji.js";
 import { dense } from "../src/tacit/page/static/language.js";
 import { isNetwork, openNetwork } from "../src/tacit/page/static/network8.js";
 import { predict } from "../src/tacit/page/static/predict.js";
@@ -23,7 +23,7 @@ for (const [name, path] of Object.entries(models)) {
     message.forEach((word, i) => {
       const context = message.slice(0, i);
       const guesses = predict(model, null, { context, typed: "" }, 6).map((guess) => guess.word);
-      const bar = withEmoji(guesses, expectedEmoji(model, context)).slice(0, 3);
+      const bar = withExpected(guesses, expectedEmoji(model, context)).slice(0, 3);
       words++;
       found += bar.some((offer) => offer.toLowerCase() === word);
     });

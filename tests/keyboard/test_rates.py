@@ -93,7 +93,7 @@ def test_words_that_the_model_does_not_know_stay(counted):
     assert len(listed) == 250
     assert changed(asked, listed, 0.15) <= 0.01 and changed(asked, listed, 0.2) <= 0.02
     bare = Suggester(asked.source, asked.layout, asked.parameters)  # as though no dictionary had them
-    assert changed(bare, listed, 0.15) <= 0.12
+    assert changed(bare, listed, 0.15) <= 0.17
 
 
 def test_known_words_stay_and_slips_of_them_are_mended(counted):

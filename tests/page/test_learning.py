@@ -16,7 +16,7 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
         page.keyboard.type("grzmblf 1234 ")
     page.keyboard.press("Enter")
     page.keyboard.type("gr")
-    assert bar(page)[0] == "Grzmblf"  # a word that no model knows
+    assert "Grzmblf" in bar(page)  # a word that no model knows
     page.get_by_text("Look at them").click()
     page.locator("#contents p").first.wait_for()
     assert "grzmblf8" in page.locator("#contents").text_content()
@@ -31,7 +31,7 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     page.reload()
     page.wait_for_selector("html[data-ready]")
     page.keyboard.type("gr")
-    assert bar(page)[0] == "Grzmblf"  # it stayed in the browser
+    assert "Grzmblf" in bar(page)  # it stayed in the browser
     page.get_by_label("Learn from what I type here").uncheck()
     assert "Grzmblf" not in bar(page)
     page.get_by_label("Learn from what I type here").check()

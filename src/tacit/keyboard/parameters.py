@@ -11,28 +11,28 @@ from typing import Any, NamedTuple
 class Taps(NamedTuple):
     """The noisy channel of taps: how a word becomes taps, and the prior of words that nobody knows."""
 
-    sigma_x: float = 0.54  # usual spread of taps around the centre of the intended key
-    sigma_y: float = 0.65
-    steady: float = 0.44  # weight of that spread beside the one that a word's own taps show, in taps,
-    usual: float = 0.82  # where this is usual: 2 × the cost of the nearest key
-    omission: float = 4.23  # a letter without a tap
-    single: float = 2.03  # the second of two equal letters without a tap
-    apostrophe: float = 3.98  # an apostrophe without a tap
-    insertion: float = 6.8  # a tap without a letter,
-    double: float = 4.56  # or this if it hits the key of the tap before
-    edge: float = 3.68  # more, for a letter or a tap alone at either end of the word
-    transposition: float = 4.53  # two letters tapped in the wrong order
-    move: float = 9.32  # three letters, of which the first is tapped last or the last first
-    slip: float = 9.11  # a neighbour of the key that was hit: at most this more than that key
-    vowel: float = 8.7  # a vowel written for another one, after the first letter
-    wrong: float = 10.96  # another letter written for a letter, after the first letter
-    space: float = 6.59  # a space without a tap, between two words
+    sigma_x: float = 0.56  # usual spread of taps around the centre of the intended key
+    sigma_y: float = 0.68
+    steady: float = 0.43  # weight of that spread beside the one that a word's own taps show, in taps,
+    usual: float = 0.83  # where this is usual: 2 × the cost of the nearest key
+    omission: float = 4.13  # a letter without a tap
+    single: float = 2.15  # the second of two equal letters without a tap
+    apostrophe: float = 3.96  # an apostrophe without a tap
+    insertion: float = 6.66  # a tap without a letter,
+    double: float = 4.28  # or this if it hits the key of the tap before
+    edge: float = 3.46  # more, for a letter or a tap alone at either end of the word
+    transposition: float = 4.44  # two letters tapped in the wrong order
+    move: float = 8.35  # three letters, of which the first is tapped last or the last first
+    slip: float = 8.88  # a neighbour of the key that was hit: at most this more than that key
+    vowel: float = 8.38  # a vowel written for another one, after the first letter
+    wrong: float = 10.71  # another letter written for a letter, after the first letter
+    space: float = 6.36  # a space without a tap, between two words
     beam: float = 18.0  # words that cost more than this above the lower bound are not considered
-    unknown: float = 8.99  # a word that nobody knows: this,
-    letter: float = 0.5  # plus this times −ln p of its letters
-    listed: float = 8.15  # a word of the dictionary that the model does not know: this,
-    spelt: float = 0.3  # plus this times −ln p of its letters
-    stays: float = 5.69  # what a word must at most be ahead of a known one that was typed
+    unknown: float = 9.7  # a word that nobody knows: this,
+    letter: float = 0.48  # plus this times −ln p of its letters
+    listed: float = 8.29  # a word of the dictionary that the model does not know: this,
+    spelt: float = 0.31  # plus this times −ln p of its letters
+    stays: float = 6.19  # what a word must at most be ahead of a known one that was typed
     language: float = 0.88  # λ, weight of the language model
 
 

@@ -95,7 +95,7 @@ def search(lexicon: Lexicon, taps: Floats, settings: Taps = DEFAULT.taps) -> Mat
     >>> words = build(["cat", "car", "dog"], [3, 4, 5])
     >>> near = search(words, np.array([centre("c"), centre("a"), (3.9, 0.8)]))
     >>> [(words.spellings[i], round(cost, 1)) for i, cost in zip(near.words, near.costs.tolist())]
-    [('car', 0.0), ('cat', 0.8)]
+    [('car', 0.0), ('cat', 1.0)]
     """
     m = len(taps)
     if not 0 < m <= MOST or not len(lexicon):
