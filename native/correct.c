@@ -38,8 +38,8 @@ struct tacit_keys {
 tacit_taps tacit_default_taps(void) { /* tools/native_taps.py writes the numbers of tacit.keyboard.parameters */
     tacit_taps taps = {
         /* numbers: begin */
-        0.52, 0.61, 1.71, 1.11, 3.19, 3.0, 0.97, 6.76, 4.38, 1.762, 4.03, INFINITY, INFINITY, 6.35, 7.95, 5.42, 17.0,
-        5.41, 0.53, 2.66, 0.88,
+        0.56, 0.68, 0.43, 0.83, 4.13, 2.15, 3.96, 6.66, 4.28, 3.46, 4.44, 8.35, 8.88, 8.38, 10.71, 6.36, 18.0, 9.7,
+        0.48, 6.19, 0.88,
         /* numbers: end */
     };
     return taps;
