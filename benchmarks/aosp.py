@@ -24,16 +24,18 @@ import subprocess
 import tempfile
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit import runs
+from tacit.base.arrays import Bools, Ints
 from tacit.ngram.formats import arpa
 from tacit.ngram.formats.aosp import binary, combined, word_list
 from tacit.ngram.formats.aosp.word_list import WordList
+from tacit.scoring.jackknife import half_width
 from tacit.text.vocabulary import BOS, EOS, UNK
 
 BEGIN = "<s>"
@@ -124,15 +126,15 @@ def asked(judge: str, file: Path, contexts: Iterable[str], k: int = 3) -> list[d
 
 def measured(judge: str, run: runs.Run, file: Path) -> dict[str, Any]:
     """Returns recall of the engine's predictions over every held-out word of a run, as `tacit evaluate` counts it."""
-    text, words = run.prepare().test, run.vocabulary.words
-    contexts, wanted, starts = [], [], []
-    for begin, end in zip(text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
-        ids = text.tokens[begin:end].tolist()
+    prepared, words = run.prepare(), run.vocabulary.words
+    contexts, wanted, starts, people = [], [], [], []
+    for owner, ids in _messages(prepared.test):
         assert ids[0] == BOS and ids[-1] == EOS
         for i in range(1, len(ids) - 1):
             contexts.append(context([words[w] for w in ids[1:i]]))
             wanted.append(words[ids[i]] if ids[i] != UNK else "")
             starts.append(i == 1)
+            people.append(owner)
     answers = asked(judge, file, contexts)
     assert len(answers) == len(contexts)
     hits = np.array(
@@ -142,6 +144,9 @@ def measured(judge: str, run: runs.Run, file: Path) -> dict[str, Any]:
         ]
     )  # [places, 2]
     at_start, us = np.array(starts), [a["us"] for a in answers]
+    first = Counter(word for word, start in zip(wanted, starts, strict=True) if start)
+    known = Counter(words[ids[1]] for _, ids in _messages(prepared.clients) if ids[1] not in (UNK, EOS))
+    chosen = [word for word, _ in known.most_common(3)]
     return {
         "places": len(contexts),
         "starts": int(at_start.sum()),
@@ -150,15 +155,26 @@ def measured(judge: str, run: runs.Run, file: Path) -> dict[str, Any]:
         "top3": float(hits[:, 1].mean()),
         "start_top1": float(hits[at_start, 0].mean()),
         "start_top3": float(hits[at_start, 1].mean()),
-        "start_best": _commonest(wanted, starts),
+        "start_top3_ci95": _interval(hits[at_start, 1], np.array(people)[at_start]),
+        "start_best": sum(n for _, n in first.most_common(3)) / first.total(),  # no fixed list has more
+        "start_chosen": sum(first[word] for word in chosen) / first.total(),
+        "chosen": chosen,  # the commonest first words of the training people
         "us": {f"p{q}": round(float(np.percentile(us, q)), 1) for q in (50, 99)},
     }
 
 
-def _commonest(wanted: Sequence[str], starts: Sequence[bool], k: int = 3) -> float:
-    """Returns the share of sentences that begin with one of the k commonest words: no fixed list has more."""
-    first = Counter(word for word, start in zip(wanted, starts, strict=True) if start)
-    return sum(n for _, n in first.most_common(k)) / first.total()
+def _messages(text: Any) -> Iterator[tuple[int, list[int]]]:
+    """Yields the person and the ids of every message, with the marks at both ends."""
+    owner = np.repeat(np.arange(len(text.owners) - 1), np.diff(text.owners)).tolist()
+    for person, begin, end in zip(owner, text.offsets[:-1].tolist(), text.offsets[1:].tolist(), strict=True):
+        yield person, text.tokens[begin:end].tolist()
+
+
+def _interval(hits: Bools, people: Ints) -> float:
+    """Returns half the width of the 95 % interval of a share, by leaving out one person at a time."""
+    all_of, right = np.bincount(people), np.bincount(people, hits)
+    some = all_of > 0
+    return half_width((hits.sum() - right[some]) / (len(hits) - all_of[some]))
 
 
 def main() -> None:

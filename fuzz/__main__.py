@@ -59,12 +59,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tacit-fuzz-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)  # some trials run as another user
         end = begun + 60 * given.minutes
-        records = schedule.run(wanted, given.seed, given.jobs, end, Path(folder))
-    figures = summary(records, wanted, given.seed, prepared, time.monotonic() - begun)
-    failures = [record for record in records if record.ending in FAULTS]
+        run = schedule.run(wanted, given.seed, given.jobs, end, Path(folder))
+    figures = summary(run, wanted, given.seed, prepared, time.monotonic() - begun)
+    failures = [record for record in run.records if record.ending in FAULTS]
     keep_failures(failures, given.seed)
     if given.only is not None:
-        for record in records:
+        for record in run.records:
             print(json.dumps(record._asdict(), indent=1, ensure_ascii=False))
     else:
         Console().print(page.table(figures), markup=False, highlight=False, soft_wrap=True)
@@ -81,12 +81,12 @@ def main() -> None:
 
 
 def summary(
-    records: list[Record], wanted: dict[str, list[int]], seed: int, prepared: float, seconds: float
+    run: schedule.Run, wanted: dict[str, list[int]], seed: int, prepared: float, seconds: float
 ) -> dict[str, Any]:
     """Returns the figures of a run: by category, and of all."""
     rows: dict[str, Any] = {}
     for name in wanted:
-        mine = [record for record in records if record.category == name]
+        mine = [record for record in run.records if record.category == name]
         commands: dict[str, int] = {}
         for record in mine:
             for command in record.commands:
@@ -98,7 +98,8 @@ def summary(
             "ok": sum(record.ending == "ok" for record in mine),
             "refused": sum(record.ending == "refused" for record in mine),
             "failed": {f: n for f in FAULTS if (n := sum(record.ending == f for record in mine))},
-            "seconds": round(sum(record.seconds for record in mine), 1),
+            "again": sum(record.again for record in mine),
+            "cpu_s": round(run.cpu_s.get(name, 0.0), 1),
             "longest_s": round(max((record.seconds for record in mine), default=0.0), 2),
             "peak_mb": round(max((record.peak_mb for record in mine), default=0.0)),
             "commands": commands,

@@ -11,6 +11,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,6 +91,21 @@ class Material(NamedTuple):
         """Results of an experiment."""
         return self.folder / "results"
 
+    @property
+    def plan(self) -> Path:
+        """A privacy plan."""
+        return self.folder / "plan.json"
+
+    @property
+    def federation(self) -> Path:
+        """The directory of a federation with two clients and two runs (`fuzz.federations`)."""
+        return self.folder / "federation"
+
+    @property
+    def invitation(self) -> Path:
+        """The invitation of one of them; its journal lies beside it."""
+        return self.folder / "ana.invitation"
+
 
 CHAT = """\
 31/01/2024, 21:15 - Messages and calls are end-to-end encrypted.
@@ -155,27 +172,41 @@ def write_corpus(path: Path, shift: int, people: int = 12, messages: int = 24) -
 
 
 def _make(m: Material) -> None:
+    from fuzz import federations
     from fuzz.commands import PLAIN, sets
 
     write_corpus(m.messages, 0)
     write_corpus(m.other, 20)
     m.sweep.write_text(SWEEP, "utf-8")
     m.chat.write_text(CHAT, "utf-8")
-    tacit(*PLAIN["train"].arguments(m, m.run))
-    tacit(*PLAIN["distill"].arguments(m, m.ngram))
-    tacit(*PLAIN["personalize"].arguments(m, m.run / "personal"))
-    tacit(*PLAIN["export"].arguments(m, m.network8))
-    tacit(*PLAIN["count"].arguments(m, m.counts))
-    spelled = ["model.embedding=8", "model.hidden=8", "sampling.clients=3", "client.batch=4"]
-    spelled += [
-        "text.vocabulary=0",
-        "text.pieces=40",
-        f"text.inventory={m.counts}",
-        f"text.corpus={m.messages}",
-        "training.rounds=1",
-    ]
-    tacit("train", "fedavg", "--out", str(m.pieces), *sets(*spelled))
-    tacit(*PLAIN["reproduce"].arguments(m, m.results))
+    federations.make(m)
+
+    def made(name: str, out: Path) -> None:
+        tacit(*PLAIN[name].arguments(m, out))
+
+    def spelled() -> None:
+        settings = ("model.embedding=8", "model.hidden=8", "sampling.clients=3", "client.batch=4")
+        pieces = ("text.vocabulary=0", "text.pieces=40", f"text.inventory={m.counts}")
+        more = sets(*settings, *pieces, f"text.corpus={m.messages}", "training.rounds=1")
+        tacit("train", "fedavg", "--out", str(m.pieces), *more)
+
+    # two at a time, as there are two cores; first what others need
+    both(lambda: made("train", m.run), lambda: made("count", m.counts))
+    both(
+        spelled,
+        lambda: made("personalize", m.run / "personal"),
+        lambda: made("distill", m.ngram),
+        lambda: made("reproduce", m.results),
+        lambda: made("export", m.network8),
+        lambda: made("privacy plan", m.plan),
+    )
+
+
+def both(*calls: Callable[[], object]) -> None:
+    """Makes calls that wait for processes, two at a time; raises the first error of one."""
+    with ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(call) for call in calls]:
+            future.result()
 
 
 def tacit(*arguments: str) -> None:
@@ -195,5 +226,6 @@ def _source_hash() -> str:
     digest = hashlib.sha256()
     for path in sorted([*(HERE / "src").rglob("*.py"), *(HERE / "src").rglob("*.toml"), Path(__file__)]):
         digest.update(path.read_bytes())
-    digest.update((Path(__file__).with_name("commands.py")).read_bytes())
+    for name in ("commands.py", "federations.py"):
+        digest.update((Path(__file__).with_name(name)).read_bytes())
     return digest.hexdigest()

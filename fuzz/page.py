@@ -51,8 +51,8 @@ def table(figures: Mapping[str, Any]) -> Table:
     head, *body = [[row[0], *row[2:]] for row in rows(figures)]
     for i, name in enumerate(head):
         shown.add_column(name, justify="left" if i in (0, 5) else "right", no_wrap=i == 0)
-    shown.add_column("seconds", justify="right")
-    seconds = [row["seconds"] for row in figures["categories"].values()]
+    shown.add_column("CPU seconds", justify="right")
+    seconds = [row["cpu_s"] for row in figures["categories"].values()]
     for line, spent in zip(body, [*seconds, sum(seconds)], strict=True):
         shown.add_row(*line, f"{spent:,.0f}")
     return shown
@@ -65,14 +65,17 @@ def block(figures: Mapping[str, Any]) -> str:
         for name, count in row["commands"].items():
             commands[name] = commands.get(name, 0) + count
     started = ", ".join(f"`{name}` {count:,}" for name, count in sorted(commands.items()))
-    longest = max(row["longest_s"] for row in figures["categories"].values())
+    every = figures["categories"].values()
+    longest = max(row["longest_s"] for row in every)
+    again, cpu = sum(row["again"] for row in every), sum(row["cpu_s"] for row in every)
     return "\n\n".join(
         (
             _tools().table(rows(figures)),
             f"Processes by command: {started}.",
             f"Printed by `{figures['command']}` with seed {figures['seed']} on {figures['machine']}, "
             f"{figures['date']}: {figures['seconds'] / 60:.0f} minutes, of which {figures['prepared_s']} s made the "
-            f"material; the longest trial took {longest:.1f} s.",
+            f"material. The trials took {cpu:,.0f} s of the processors, the longest {longest:.1f} s from begin to end. "
+            f"{again:,} were made a second time, alone, because the first took too long.",
         )
     )
 

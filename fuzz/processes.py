@@ -7,7 +7,9 @@ Environment variables that are read by an import need a real start.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 import signal
 import subprocess
@@ -31,6 +33,8 @@ os.write(3, b".")
 os.close(3)
 runpy.run_module("tacit", run_name="__main__", alter_sys=True)
 """
+# Without this, JAX writes the suite's cache of programs, also where the command itself may write nothing
+UNCACHED = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1e9"}
 patience = float(os.environ.get("FUZZ_PATIENCE", "1"))  # for machines with other work: multiplies the limit
 MOST = 1 << 20  # characters of output that are kept
 
@@ -66,6 +70,7 @@ class Started(NamedTuple):
 
 
 log: list[str] = []  # commands that were started since the trial began
+_numbers = itertools.count()  # of the processes of this worker
 
 
 def settings(box: Box, more: Mapping[str, str | None] | None = None) -> dict[str, str]:
@@ -95,7 +100,7 @@ def start(
 ) -> Started:
     """Starts a real process in the box."""
     log.append(name_of(list(arguments)))
-    folder = Path(f"{box.root}.streams") / str(len(log))
+    folder = Path(f"{box.root}.streams") / str(next(_numbers))
     folder.mkdir(parents=True, exist_ok=True)
 
     def first() -> None:
@@ -132,6 +137,14 @@ def start_and_tell(box: Box, arguments: Sequence[str], **more: Any) -> Started:
     os.read(reading, 1)
     os.close(reading)
     return began
+
+
+def cpu_s(started: Started) -> float:
+    """Returns the seconds of the processor that a process has had; infinity where the kernel does not tell."""
+    try:
+        return int(Path(f"/proc/{started.process.pid}/schedstat").read_text("ascii").split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return math.inf
 
 
 def wait(started: Started, limit: float = LIMIT) -> Ended:
@@ -175,6 +188,7 @@ class Warm:
             env=environment() | {"PYTHONPATH": os.pathsep.join((str(HERE), environment()["PYTHONPATH"]))},
             text=True,
         )
+        helpers.append(self._process)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
@@ -205,6 +219,18 @@ class Warm:
         answer = self._ask(request)
         seconds = time.monotonic() - begun
         return Ended(tuple(arguments), seconds=seconds, **answer)
+
+
+helpers: list[subprocess.Popen[str]] = []  # processes that answer many trials, and end when their input ends
+
+
+def end_helpers() -> None:
+    """Ends them and waits, so that the time that they took counts as the worker's."""
+    for helper in helpers:
+        if helper.stdin:
+            helper.stdin.close()
+        helper.wait()
+    helpers.clear()
 
 
 _warm: list[Warm] = []

@@ -5,7 +5,7 @@ the input with one line. It raises `Fault` for anything else:
 
     crash      an exception that is not a TacitError, a traceback, an exit code other than 0 and 2, death by a signal
     internal   the line "this should not have happened"
-    hang       no end within 10 seconds
+    hang       no end within 10 seconds, twice: the second time without other trials beside it
     foreign    a file was touched that is not the command's
     memory     more than twice the memory of a plain run
     noise      an error of more than one line, control characters on the terminal, extra lines on standard error
@@ -46,6 +46,7 @@ class Record(NamedTuple):
     peak_mb: float = 0.0
     processes: int = 0  # whole processes that the trial started
     commands: tuple[str, ...] = ()  # commands that they ran
+    again: bool = False  # whether this is its second try, alone, after a hang
 
 
 def drawing(category: str, number: int, seed: int) -> random.Random:

@@ -104,6 +104,7 @@ def main() -> None:
             boxes.remove(box.root)
             boxes.make(box.root)
             os.chdir(box.work)
+    processes.end_helpers()
     os.chdir("/")
     shutil.rmtree(folder, ignore_errors=True)
 

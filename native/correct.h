@@ -1,16 +1,16 @@
-/* Corrects a misspelt or mistapped word with a model that tacit.h opened.
+/* Finds the word that was meant when a mistapped or misspelt one was typed, as tacit.keyboard does.
 
-   A word w costs what its taps cost, four operations with a price each: a tap for a letter, ½ (dx² / σ_x² + dy² /
-   σ_y²) from the centre of its key; a letter without a tap; a tap without a letter; two letters in the wrong
-   order. The words that cost at most `beam` above the least that any word must pay are ranked by −cost + language
-   · log p(w | context).
+   A word w costs what its taps cost, by the operations of docs/keyboard.md, each with a price: a tap for a letter, by
+   its distance from the key, or a key beside it that was hit; a letter without a tap; a tap without a letter; two or
+   three letters in the wrong order; another letter, or another vowel, written for one. The words that cost at most `beam` above the least that any word must pay
+   are ranked by −cost + language · log p(w | context).
 
-   What was typed stays if it is a word and every tap is clear, that is, costs at most `clear`. If it is no word,
-   its score is −(unknown + letter · clear taps + unclear · other taps), and a word must be better. A word with an
-   unclear tap is like any other. docs/native.md has the formulas.
+   What was typed stays if nothing is likelier: a word, less likely to be left standing if it was not meant; a word that
+   nobody knows, by its letters; or two words without the space between them. A word with a letter of a long press stays.
 
-   Words are typed with the keys of their letters, in lower case and without accents. `tacit_keys` belongs to one
-   model, is closed before it, and may be used by any number of threads. All else is as in tacit.h. */
+   Words are typed with the keys of their letters, in lower case. A letter without a key is typed without its accents,
+   a hyphen inside a word not at all. `tacit_keys` belongs to one model, is closed before it, and may be used by any
+   number of threads. All else is as in tacit.h. */
 
 #ifndef TACIT_CORRECT_H
 #define TACIT_CORRECT_H
@@ -28,16 +28,18 @@ typedef struct {
     double x, y;     /* its centre; a key is 1 wide and 1.5 high, x to the right, y down */
 } tacit_key;
 
-typedef struct {
-    double sigma_x, sigma_y, omission, apostrophe, insertion, transposition, beam;
-    double clear, unknown, letter, unclear, language;
+typedef struct { /* tacit.keyboard.parameters says what they mean; an infinite price is an operation left out */
+    double sigma_x, sigma_y, steady, usual;
+    double omission, single, apostrophe, insertion, twice, edge, transposition, move, slip, vowel, wrong, space;
+    double beam, unknown, letter, stays, language;
 } tacit_taps;
 
-/* The numbers that docs/native.md explains. */
+/* The numbers of tacit.keyboard. */
 tacit_taps tacit_default_taps(void);
 
-/* Prepares the words that keys can type. `keys` NULL: QWERTY with an
-   apostrophe, as in tacit.keyboard.layout. `taps` NULL: the default. */
+/* Prepares the words that keys can type. `keys` NULL: QWERTY with an apostrophe, as in tacit.keyboard.layout. A key in
+   the place of an earlier one is a letter that is on its long press: both type the same words. `taps` NULL: the
+   default. */
 int tacit_keys_open(const tacit_model *model, const tacit_key *keys, size_t count, const tacit_taps *taps,
                     tacit_keys **opened, tacit_error *error);
 void tacit_keys_close(tacit_keys *keys);
@@ -51,9 +53,9 @@ typedef struct {
 
 typedef struct {
     int literal;   /* 1: what was typed stays. 0: `word` is to be written */
-    int known;     /* what was typed is a word of the model */
-    int clear;     /* every tap was near the centre of its key */
+    int known;     /* what was typed is a word of the model, by its keys */
     uint32_t word; /* TACIT_UNKNOWN if what was typed stays and is no word that may be suggested */
+    uint32_t second; /* a second word to be written after a space; TACIT_UNKNOWN if there is none */
     size_t found;  /* candidates, at most k */
 } tacit_correction;
 

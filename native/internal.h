@@ -11,11 +11,15 @@ int32_t tacit_next_code(const uint8_t **at, const uint8_t *end);
 /* Writes a code point as at most four bytes and returns how many. */
 size_t tacit_put_code(uint32_t code, char *to);
 
-/* Writes text in lower case, as Python's `lower`. `to` has room for 3 bytes for each of `text`, and one more. */
-void tacit_lower_text(const char *text, size_t size, char *to);
+/* Writes text in lower case, as Python's `lower`; `turkish`: I becomes ı and İ becomes i. `to` has room for 3 bytes for
+   each of `text`, and one more. */
+void tacit_lower_text(const char *text, size_t size, int turkish, char *to);
+
+/* The same by the rules of a model's language. */
+void tacit_lower(const tacit_model *model, const char *text, size_t size, char *to);
 
 /* Writes text with capitals. `how` 1: the first letter, 2: all of them. `to` has the same room. */
-void tacit_raise_text(const char *text, int how, char *to);
+void tacit_raise_text(const char *text, int how, int turkish, char *to);
 
 /* The letters that are another one with a mark: the tables in an order in which they can be searched. Returns 0 if
    there is no memory; `list` is freed by the caller. */

@@ -73,7 +73,6 @@ static int is_utf8(const uint8_t *at, const uint8_t *end, int surrogates) {
     return 1;
 }
 
-
 /* ---- JSON: the section "meta" ---------------------------------------------------------------------------------- */
 
 struct json { const uint8_t *at, *end; int constants, nested; }; /* `constants`: NaN and Infinity are numbers */
@@ -224,7 +223,8 @@ struct layer { /* of a GRU: `a`, `b`, or `a`, `b`, `c` if it is as printed; of a
 };
 
 struct tacit_model {
-    int network, cased;
+    int network, cased, turkish;
+    char language[16];
     uint32_t count;  /* of words, the specials too */
     uint8_t *hidden; /* bits: never suggested */
     /* words from id 3 on: front-coded in blocks (a compact file), or lines of text at offsets (a network) */
@@ -300,6 +300,18 @@ static int read_meta(struct file *file, int network, struct value *facts) {
     *facts = skip_value(&j);
     blanks(&j);
     return (facts->type == '{' && j.at == j.end) || wrong(file, "'meta' is no JSON object");
+}
+
+/* Keeps the language that the facts name; without one it is English. */
+static void read_language(tacit_model *m, struct value locale) {
+    const char *code = locale.type == '"' ? (const char *)locale.at + 1 : "en";
+    size_t size = locale.type == '"' ? (size_t)(locale.end - locale.at) - 2 : 2, most = sizeof m->language - 1;
+    memcpy(m->language, code, size < most ? size : most);
+    m->turkish = (code[0] | 32) == 't' && (code[1] | 32) == 'r' && (size == 2 || code[2] == '_' || code[2] == '-');
+}
+
+void tacit_lower(const tacit_model *m, const char *text, size_t size, char *to) {
+    tacit_lower_text(text, size, m->turkish, to);
 }
 
 /* ---- inflate (RFC 1950 and 1951): the words of a network ------------------------------------------------------- */
@@ -546,7 +558,7 @@ static uint32_t context_id(const tacit_model *m, const char *word, char *room) {
     size_t size = strlen(word);
     uint32_t id = id_of(m, word, size);
     if (id != UNK || size > m->longest * (size_t)3) return id; /* lower case makes no word that much shorter */
-    tacit_lower_text(word, size, room);
+    tacit_lower(m, word, size, room);
     return tacit_id(m, room);
 }
 
@@ -728,43 +740,19 @@ static int find_history(const tacit_model *m, const int32_t *places, uint32_t co
     return 1;
 }
 
-/* A heap with the worst on top, in the caller's array of k. */
+/* The best so far, in order, in the caller's array of k. A keyboard's k is small, so each moves up step by step. */
 struct best { tacit_suggestion *list; size_t room, count; };
 
-static int is_worse(const tacit_suggestion *a, const tacit_suggestion *b) {
-    return a->log_p < b->log_p || (a->log_p == b->log_p && a->id > b->id);
-}
-
-static void sink(struct best *best, size_t at, tacit_suggestion moved) {
-    for (size_t child; (child = 2 * at + 1) < best->count; at = child) {
-        if (child + 1 < best->count && is_worse(best->list + child + 1, best->list + child)) child++;
-        if (!is_worse(best->list + child, &moved)) break;
-        best->list[at] = best->list[child];
-    }
-    best->list[at] = moved;
+static int is_late(const struct best *best, double log_p) { /* whether no word with this log p is among the best */
+    return best->count == best->room && log_p < best->list[best->room - 1].log_p;
 }
 
 static void offer(struct best *best, double log_p, uint32_t id) {
-    tacit_suggestion new = {log_p, id};
-    if (best->count == best->room) {
-        if (is_worse(best->list, &new)) sink(best, 0, new);
-        return;
-    }
-    size_t at = best->count++;
-    for (; at && is_worse(&new, best->list + (at - 1) / 2); at = (at - 1) / 2)
-        best->list[at] = best->list[(at - 1) / 2];
-    best->list[at] = new;
-}
-
-static void sort_best(struct best *best) {
-    size_t found = best->count;
-    while (best->count > 1) {
-        tacit_suggestion worst = best->list[0];
-        best->count--;
-        sink(best, 0, best->list[best->count]);
-        best->list[best->count] = worst;
-    }
-    best->count = found;
+    tacit_suggestion new = {log_p, id}, *list = best->list;
+    size_t at = best->count < best->room ? best->count++ : best->room;
+    for (; at && (list[at - 1].log_p < log_p || (list[at - 1].log_p == log_p && list[at - 1].id > id)); at--)
+        if (at < best->room) list[at] = list[at - 1];
+    if (at < best->room) list[at] = new;
 }
 
 /* Offers the words with ids first … last − 1 after a history: nodes from the longest on. Labels are nested, so a word
@@ -785,7 +773,7 @@ static void best_ngrams(const tacit_model *m, const struct node *nodes, uint32_t
         for (; row < stop; row++) {
             uint8_t code = level->p[row];
             double log_p = spent + level->table[code];
-            if (!code || (best->count == best->room && log_p < best->list[0].log_p)) continue;
+            if (!code || is_late(best, log_p)) continue;
             uint32_t place = label(level, row), id = common_id(m, place);
             while (taken && old < old_end && label(taken, old) < place) old++;
             if ((taken && old < old_end && label(taken, old) == place) || is_hidden(m, id)) continue;
@@ -805,7 +793,7 @@ static void best_ngrams(const tacit_model *m, const struct node *nodes, uint32_t
     }
     for (uint32_t id = first; id < last; id++) {
         double log_p = spent + m->table[m->p[id]];
-        if (!m->p[id] || is_hidden(m, id) || (best->count == best->room && log_p < best->list[0].log_p)) continue;
+        if (!m->p[id] || is_hidden(m, id) || is_late(best, log_p)) continue;
         if (row_of(taken, begin, end, place_of(m, id)) < 0) offer(best, log_p, id);
     }
 }
@@ -915,6 +903,7 @@ static int open_compact(struct file *file, tacit_model *m) {
     if (m->count <= SPECIALS || number(member(facts, "order")) != m->order)
         return wrong(file, "'meta' has no words, or 'ngrams' does not match 'order'");
     m->cased = truth(member(facts, "cased"));
+    read_language(m, member(facts, "locale"));
     bytes = over(m->count, 8);
     if (!(m->common = array(file, "common", 4, NULL, &m->common_count))) return 0;
     uint32_t starts = m->common_count + 1;
@@ -1066,6 +1055,7 @@ static int open_network(struct file *file, tacit_model *m) {
     if (!(m->lstm ? is_text(variant, "common") : is_text(kind, "gru") && (m->printed || is_text(variant, "common"))))
         return wrong(file, "no network of this kind and variant");
     m->count = size_of(member(facts, "vocabulary"));
+    read_language(m, member(facts, "locale"));
     double context = number(member(facts, "max_words"));
     if (m->count <= SPECIALS) return wrong(file, "its number of words does not match 'vocabulary'");
     struct value letters = member(facts, "case");
@@ -1088,7 +1078,7 @@ static int open_network(struct file *file, tacit_model *m) {
     m->hidden[0] = 7; /* the specials */
     struct cursor c = {m, 0, 0, 0, NULL, NULL};
     for (size_t length; !m->cased && next_word(&c, word, &length);) {
-        tacit_lower_text(word, length, plain);
+        tacit_lower_text(word, length, 0, plain);
         m->cased = strlen(plain) != length || memcmp(word, plain, length) != 0;
     }
     free(word);
@@ -1251,7 +1241,8 @@ int tacit_open(const void *data, size_t size, tacit_model **model, tacit_error *
 }
 
 tacit_facts tacit_about(const tacit_model *m) {
-    tacit_facts facts = {m->network, m->cased, m->count, m->network ? 0 : m->order, m->longest > 5 ? m->longest : 5};
+    tacit_facts facts = {m->network, m->cased, m->count, m->network ? 0 : m->order, m->longest > 5 ? m->longest : 5, ""};
+    memcpy(facts.language, m->language, sizeof facts.language);
     return facts;
 }
 
@@ -1367,9 +1358,9 @@ int tacit_complete(tacit_session *s, const char *const *context, size_t words, c
         else *to++ = *at++;
     }
     *to = 0;
-    tacit_lower_text(forms[0], strlen(forms[0]), forms[1]);
-    tacit_raise_text(forms[1], 1, forms[2]);
-    tacit_raise_text(forms[0], 2, forms[3]);
+    tacit_lower(m, forms[0], strlen(forms[0]), forms[1]);
+    tacit_raise_text(forms[1], 1, m->turkish, forms[2]);
+    tacit_raise_text(forms[0], 2, m->turkish, forms[3]);
     for (int i = m->cased ? 0 : 1; i < (m->cased ? 4 : 2); i++) {
         int is_key, twice = 0;
         for (int j = m->cased ? 0 : 1; j < i; j++) twice |= !strcmp(forms[i], forms[j]);
@@ -1381,11 +1372,10 @@ int tacit_complete(tacit_session *s, const char *const *context, size_t words, c
         forms[i][length] = 0;
         if (first < last && !m->network) best_ngrams(m, s->nodes, s->node_count, first, last, &best);
         for (uint32_t id = first; m->network && id < last; id++) {
-            if (best.count == k && (double)s->log_p[id] < list[0].log_p) continue;
+            if (is_late(&best, (double)s->log_p[id])) continue;
             if (!is_hidden(m, id) && s->log_p[id] > -INFINITY) offer(&best, (double)s->log_p[id], id);
         }
     }
-    sort_best(&best);
     *found = best.count;
     return TACIT_OK;
 }

@@ -62,6 +62,7 @@ typedef struct {
     uint32_t vocabulary; /* ids are 0 to vocabulary − 1; 0 to 2 are <s>, </s> and <unk> */
     uint32_t order;      /* of the n-grams; 0 for a network */
     size_t longest;      /* bytes of the longest word */
+    char language[16];   /* of its text: a code such as pt or tr_TR; whose layout is the keyboard's affair */
 } tacit_facts;
 
 tacit_facts tacit_about(const tacit_model *model);

@@ -203,7 +203,7 @@ static uint32_t class_of(uint32_t code) {
 
 /* Writes text in lower case; `to` has room for 3 bytes for each of `text`, and one more. As in Python, a capital sigma
    at the end of a word is ς. */
-void tacit_lower_text(const char *text, size_t size, char *to) {
+void tacit_lower_text(const char *text, size_t size, int turkish, char *to) {
     const uint8_t *at = (const uint8_t *)text, *end = at + size;
     int inside = 0; /* after a letter of the word */
     while (at < end) {
@@ -213,7 +213,9 @@ void tacit_lower_text(const char *text, size_t size, char *to) {
             continue;
         }
         uint32_t c = (uint32_t)code;
-        if (c == 0x130) { /* İ */
+        if (turkish && (c == 'I' || c == 0x130)) {
+            to += tacit_put_code(c == 'I' ? 0x131 : 'i', to);
+        } else if (c == 0x130) { /* İ */
             to += tacit_put_code('i', to), to += tacit_put_code(0x307, to);
         } else if (c == 0x3a3) {
             const uint8_t *ahead = at;
@@ -229,10 +231,6 @@ void tacit_lower_text(const char *text, size_t size, char *to) {
     }
     *to = 0;
 }
-
-/* The letters that are another one with a mark, or another one: the tables in an order in which they can be searched. */
-
-
 
 static int by_letter(const void *a, const void *b) {
     uint32_t one = ((const struct tacit_form *)a)->letter, other = ((const struct tacit_form *)b)->letter;
@@ -314,12 +312,13 @@ int tacit_fold(const struct tacit_forms *forms, const char *text, size_t size, u
 }
 
 /* Writes a text with capitals: `how` 1: the first letter, 2: all of them. */
-void tacit_raise_text(const char *text, int how, char *to) {
+void tacit_raise_text(const char *text, int how, int turkish, char *to) {
     const uint8_t *at = (const uint8_t *)text, *end = at + strlen(text);
     for (int first = 1; at < end; first = 0) {
         int32_t code = tacit_next_code(&at, end);
         if (code < 0) *to++ = (char)*at++;
         else if (how == 2 && code == 0xdf) *to++ = 'S', *to++ = 'S';
+        else if (turkish && code == 'i' && (how == 2 || first)) to += tacit_put_code(0x130, to);
         else to += tacit_put_code(how == 2 || first ? upper((uint32_t)code) : (uint32_t)code, to);
     }
     *to = 0;

@@ -18,7 +18,7 @@ import pytest
 
 from tacit.federated import plugins
 
-pytest_plugins = ["commands", "chromium"]
+pytest_plugins = ["commands", "chromium", "firefox"]
 
 # Tacit remembers paths that the user allowed (tacit.base.consent): not in the developer's home
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="tacit-tests-")
@@ -35,7 +35,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("tacit")
 
-SLOW_FIXTURES = {"process", "browser"}
+SLOW_FIXTURES = {"process", "browser", "firefox"}
 # The longest tests, which start first: one of them begun last would keep one worker busy while the others wait
 LONGEST = {
     "test_the_page_does_what_it_says",

@@ -29,7 +29,8 @@ class Tab:
     def __init__(self, browser: Any, link: str, sentences: Sequence[str]) -> None:
         self.context = browser.new_context()
         self.context.set_default_timeout(PATIENCE)
-        self.link, self.complaints = link, list[str]()
+        self.link, self.complaints, self.asked = link, list[str](), list[str]()
+        self.context.on("request", lambda request: self.asked.append(request.url))
         self.page = self.open(link)
         self.page.evaluate(KEEP, list(sentences))
 

@@ -195,6 +195,7 @@ def test_train_takes_a_configuration(corpus: Path, monkeypatch: pytest.MonkeyPat
         ({"rounds": 0}, "training.rounds = 0"),
         ({"rounds": 2, "training.rounds": 2}, "training.rounds is given twice"),
         ({"corpus": "nowhere.jsonl"}, "nowhere.jsonl"),
+        ({"out": "a" * 300}, f"cannot write {'a' * 300}: File name too long"),
         ({"preset": "fedat"}, "no preset 'fedat'; did you mean 'fedatt'?"),
     ],
 )

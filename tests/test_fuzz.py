@@ -13,9 +13,8 @@ import jax
 import numpy as np
 import pytest
 from fuzz import box as boxes
-from fuzz import page, schedule, worker
+from fuzz import federations, page, processes, schedule, worker
 from fuzz.categories import find, kills, names
-from fuzz.categories import javascript as in_node
 from fuzz.commands import PLAIN, commands_of_the_program
 from fuzz.material import CHAT, SWEEP, Material
 from fuzz.trial import Fault, Record, drawing
@@ -27,6 +26,8 @@ from tacit.lm.network8 import writer as network8
 from tacit.models import ModelConfig, language_model
 from tacit.ngram.compact import writer as compact
 from tacit.ngram.formats import arpa
+from tacit.privacy import plan_file
+from tacit.privacy.plan_file import Plan
 from tacit.runs.config import resolve
 from tacit.text import pieces
 
@@ -62,6 +63,11 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
     (made.pieces / "pieces.model").write_bytes(pieces.train(counts, 20).proto)
     made.sweep.write_text(SWEEP, "utf-8")
     made.chat.write_text(CHAT, "utf-8")
+    federations.make(made)
+    plan = Plan(
+        "gaussian", "poisson", 1e-6, 2, 100, 3, 0.03, 1.1, 4.0, None, 4.0, (3.0, 4.0), 0.4, 0.5, "none"
+    )
+    plan_file.write(made.plan, plan)
     made.results.mkdir()
     shutil.copy("results/quadratic.json", made.results / "quadratic.quick.json")
     return made
@@ -85,7 +91,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[boxes.Box]:
 
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_trials_of_every_category_in_memory(name: str, box: boxes.Box, material: Material) -> None:
-    if name == "javascript" and not shutil.which("node"):
+    if name in ("javascript", "tabs") and not shutil.which("node"):
         pytest.skip("node is not installed; `make test` installs it where it may (apt-get install nodejs)")
     category = find(name)
     for number in range(FEW.get(name, 10)):
@@ -93,15 +99,20 @@ def test_trials_of_every_category_in_memory(name: str, box: boxes.Box, material:
         record = worker.made(category, name, number, 0, box, material, most_mb=10_000)
         # A busy machine may be slower than a trial's limit; every other fault is one of the product or of the trial
         assert record.ending in ("ok", "refused", "hang"), record
-    if name == "javascript":
-        in_node._node().kill()
+    processes.end_helpers()
 
 
 def test_every_command_is_started_by_a_category() -> None:
     """A new command needs a line in fuzz/commands.py; then the categories of whole processes start it."""
     assert set(commands_of_the_program()) == set(PLAIN)
     whole = find("processes")
-    assert isinstance(whole.trials, int) and whole.trials >= 12 * len(PLAIN)
+    assert isinstance(whole.trials, int) and whole.trials >= 10 * len(PLAIN)
+
+
+def test_every_writing_command_is_killed() -> None:
+    """`data get` writes what it has fetched, and there is no network; `demo` trains for minutes, as `train` does."""
+    writing = {name for name, plain in PLAIN.items() if plain.writes} - {"data get", "demo"}
+    assert writing <= {scenario.command for scenario in kills.SCENARIOS.values()}
 
 
 def test_a_whole_run_is_as_large_as_the_page_says() -> None:
@@ -153,7 +164,7 @@ def test_the_page_shows_the_figures_of_the_results(tmp_path: Path) -> None:
     if page.RESULTS.is_file():
         assert page.filled(text, json.loads(page.RESULTS.read_text("utf-8"))) == text, "run `make fuzz`"
     row = {"what": "x", "trials": 3, "processes": 1, "ok": 1, "refused": 1, "failed": {"hang": 1}}
-    row |= {"seconds": 1.0, "longest_s": 0.5, "peak_mb": 100, "commands": {"train": 1}}
+    row |= {"again": 0, "cpu_s": 1.0, "longest_s": 0.5, "peak_mb": 100, "commands": {"train": 1}}
     (tmp_path / "page.md").write_text("<!-- trials:begin --><!-- trials:end -->")
     figures = {"seed": 5, "seconds": 61, "prepared_s": 3, "whole": True, "categories": {"arpa": row}}
     page.publish(figures, tmp_path / "page.md", tmp_path / "fuzz.json")
@@ -170,3 +181,21 @@ def test_slices_hold_every_trial_once() -> None:
         assert [n for part in parts if part.category == name for n in part.numbers] == numbers
     assert np.argmax([part.category == "b" for part in parts]) < len(parts) - 1
     assert Record("a", 1, "ok").processes == 0
+
+
+def test_a_hang_is_tried_again_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the second ending counts; the record says that it is the second."""
+    made: list[tuple[int, list[int]]] = []
+
+    def once(parts: list[schedule.Slice], seed: int, jobs: int, end: float, folder: Path) -> schedule.Run:
+        made.append((jobs, [n for part in parts for n in part.numbers]))
+        ending = {1: "hang", 3: "hang" if len(made) == 1 else "refused", 4: "crash"}
+        numbers = made[-1][1]
+        return schedule.Run([Record("arpa", n, ending.get(n, "ok")) for n in numbers], {"arpa": 2.0})
+
+    monkeypatch.setattr(schedule, "_made", once)
+    run = schedule.run({"arpa": [1, 2, 3, 4]}, 0, 2, 0.0, tmp_path)
+    assert made == [(2, [1, 2, 3, 4]), (1, [1, 3])] and run.cpu_s == {"arpa": 4.0}
+    assert [(r.number, r.ending, r.again) for r in run.records] == [
+        (1, "hang", True), (2, "ok", False), (3, "refused", True), (4, "crash", False)
+    ]  # fmt: skip

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import speed
 from pages import RESULTS, machine, read, store, table, today
 
 
@@ -141,6 +142,9 @@ def page() -> str:
 
 {table(bench_rows(gpu["rows"]))}
 
+{speed.copy_rate()}
+
+{speed.section(gpu["rows"])}
 ### Gboard's federation
 The real model and the real size of a round (`{gpu["federation"]["command"]}`). The time is that of training alone; the
 host prepares the next cohort meanwhile.

@@ -233,11 +233,15 @@ def dictionary(results: Entry) -> str:
         f"{r['different']} different"
         for r in read[:1]
     )
-    most = _percent(last["start_best"])
+    best, chosen, spread = (_percent(last[k]) for k in ("start_best", "start_chosen", "start_top3_ci95"))
+    three = " ".join(f"*{word}*," for word in last["chosen"]).rstrip(",")
     return (
-        f"{table(rows)}\n\nOver {last['places']:,} held-out words, {last['starts']:,} of them first words. The three "
-        f"commonest first words of these people are {most} of all: no list can have more without a word before. What "
-        f"the engine read and what was written: {same}. {source([results], 'aosp.json')}"
+        f"{table(rows)}\n\nOver {last['places']:,} held-out words, {last['starts']:,} of them first words.\n\n"
+        "**First words.** Without a word before, a keyboard always offers the same three. The three commonest of the "
+        f"training people, {three}, are {chosen} of the first words here (± {spread}, 95 % over people). "
+        f"`words.dict` offers the same three. The three commonest of the held-out people themselves are {best}, which "
+        f"no choice without their text can know.\n\nWhat the engine read and what was written: {same}. "
+        f"{source([results], 'aosp.json')}"
     )
 
 

@@ -99,6 +99,8 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             wrong_type = fault.told.startswith(("TypeError", "AttributeError")) and (
                 not fits or "os.PathLike" in fault.told  # `out` is a key like others
             )
+            # `progress` is one, too, and an array is neither true nor false
+            wrong_type |= isinstance(value, np.ndarray) and "truth value of an array" in fault.told
             if fault.kind == "crash" and wrong_type:  # Python's own way to refuse a value of the wrong type
                 return "refused"
             raise Fault(fault.kind, f"{name} with {value!r:.200}: {fault.told}") from None

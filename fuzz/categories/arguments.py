@@ -5,19 +5,15 @@ Commands that compute get something that stops them before they do, so that thou
 
 from __future__ import annotations
 
-import io
-import os
 import random
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 
 from fuzz.box import Box, untouched
+from fuzz.called import called, judged
 from fuzz.categories import Category
 from fuzz.commands import PLAIN
-from fuzz.material import Material, environment
-from fuzz.trial import Ending, Fault, check_line, control_character, shown
+from fuzz.material import Material
+from fuzz.trial import Ending
 from fuzz.varied import varied
-from tacit import cli
 
 _STOPS = {
     "data describe": ["--set", "typists.users=9"],  # without a corpus it would describe 400 typists
@@ -31,22 +27,8 @@ _STOPS = {
     "serve": ["--block", "no/such.txt"],
     "export": ["--out", "no/such/folder/x.tacit"],
     "reproduce": ["no-such-table"],
+    "federation demo": ["--rounds", "0"],
 }
-
-
-def called(arguments: list[str]) -> tuple[int, str, str]:
-    """Runs the program in this process: its exit code and what it printed."""
-    out, err = io.StringIO(), io.StringIO()
-    before = sys.argv
-    sys.argv = ["tacit", *arguments]
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            cli.main()
-    except SystemExit as end:
-        return int(end.code or 0), out.getvalue(), err.getvalue()
-    finally:
-        sys.argv = before
-    return 0, out.getvalue(), err.getvalue()
 
 
 def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
@@ -55,31 +37,10 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     arguments = varied(draw, PLAIN[name].arguments(material, out), box)
     if stop := _STOPS.get(name):
         arguments += stop
-    os.environ.update(environment() | {"HOME": str(box.home), "TMPDIR": str(box.temporary)})
-    told = f"tacit {' '.join(arguments)}"[:400]
     with untouched(box, (box.work, box.outside / "ptb")):  # the arguments may name any path for results
-        try:
-            code, printed, err = called(arguments)
-        except Fault:
-            raise
-        except Exception as error:
-            raise Fault("crash", f"{told!r}: {shown(error)}") from None
-    if "should not have happened" in err:
-        raise Fault("internal", f"{told!r}: {err.strip()[:400]}")
-    if code not in (0, 2):
-        raise Fault("crash", f"{told!r}: exit code {code}")
-    if bad := control_character(printed + err):
-        raise Fault(
-            "noise",
-            f"{told!r}: the control character {bad!r} reaches the terminal: {(printed + err)[:200]!r}",
-        )
-    if code:
-        if not err.startswith("tacit: ") or err.count("\n") != 1:
-            raise Fault("noise", f"{told!r}: not one line of error: {err[:300]!r}")
-        check_line(err.strip(), printed=True)
-    return "refused" if code else "ok"
+        return judged(arguments, box)
 
 
 CATEGORY = Category(
-    "command-line arguments of every command", trial, 1700, plain=lambda box, m: called(["presets"])
+    "command-line arguments of every command", trial, 1200, plain=lambda box, m: called(["presets"])
 )

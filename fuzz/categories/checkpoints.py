@@ -108,6 +108,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 CATEGORY = Category(
     "damaged checkpoints, and whole ones with wrong content",
     trial,
-    1000,
+    600,
     plain=lambda box, m: ask(m.run),
 )

@@ -42,7 +42,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             {} if is_mounted else {"file_size": draw.choice((0, 1, 100, 1000, 3000, 8000, 20_000))}
         )
         with untouched(box, (disk,)):
-            ending = processes.judged(processes.forked(box, arguments, **how))
+            ending = processes.judged(processes.forked(box, arguments, processes.UNCACHED, **how))
         if left := _leftovers(disk):
             raise Fault("mixed", f"{' '.join(arguments)[:200]}: half-written files stay: {left}")
         return ending
@@ -53,4 +53,4 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             boxes.remove(disk)
 
 
-CATEGORY = Category("disks that are full, at the start or after some kB", trial, 60, processes=True)
+CATEGORY = Category("disks that are full, at the start or after some kB", trial, 48, processes=True)

@@ -87,5 +87,5 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 
 
 CATEGORY = Category(
-    "environment variables: devices, HOME, TMPDIR, locale, width, rules", trial, 90, processes=True
+    "environment variables: devices, HOME, TMPDIR, locale, width, rules", trial, 66, processes=True
 )

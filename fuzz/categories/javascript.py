@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
-from functools import cache
-from pathlib import Path
 
 from fuzz.box import Box, untouched
 from fuzz.categories import Category, network8
 from fuzz.categories.compact import damaged
-from fuzz.material import HERE, Material
+from fuzz.material import Material
 from fuzz.models import ask
+from fuzz.node import verdict
 from fuzz.trial import Ending, Fault, refusable
-
-
-@cache
-def _node() -> subprocess.Popen[str]:
-    """Starts node once; it answers a line for each file."""
-    node = shutil.which("node")
-    if not node:
-        raise Fault("crash", "node is not installed: apt-get install nodejs")
-    return subprocess.Popen(
-        [node, str(HERE / "fuzz" / "verdicts.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-
-
-def verdict(path: Path) -> tuple[str, str]:
-    """Returns how the page's reader judges a file, and what it says."""
-    node = _node()
-    assert node.stdin and node.stdout
-    node.stdin.write(f"{path}\n")
-    node.stdin.flush()
-    answer = json.loads(node.stdout.readline())
-    return answer["ending"], answer["told"]
 
 
 def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
@@ -45,7 +20,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     else:
         path.write_bytes(damaged(draw, material.compact.read_bytes()))
     with untouched(box):
-        ending, told = verdict(path)
+        ending, told = verdict("verdicts.mjs", str(path))
         if ending in ("crash", "nonsense"):
             raise Fault(ending, told)
         try:
@@ -60,7 +35,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 def _plain(box: Box, material: Material) -> None:
     for path in (material.compact, material.network8):
         ask(path)
-        assert verdict(path) == ("ok", "")
+        assert verdict("verdicts.mjs", str(path)) == ("ok", "")
 
 
 CATEGORY = Category(

@@ -23,6 +23,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 CATEGORY = Category(
     "rounds of a federation, each with an honest answer and fifty malformed ones",
     trial,
-    600,
+    300,
     plain=lambda box, m: messages.undisturbed(),
 )

@@ -63,5 +63,5 @@ def _stop_when_it_serves(started: processes.Started) -> None:
 
 
 CATEGORY = Category(
-    "whole processes of every command, plain and with hostile arguments", trial, 440, processes=True
+    "whole processes of every command, plain and with hostile arguments", trial, 360, processes=True
 )

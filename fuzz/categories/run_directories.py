@@ -109,6 +109,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
 CATEGORY = Category(
     "damaged run directories: summaries, logs, links, FIFOs, names of outside files",
     trial,
-    1200,
+    800,
     plain=lambda box, m: ask(m.run),
 )

@@ -14,7 +14,7 @@ from fuzz.commands import PLAIN
 from fuzz.material import Material
 from fuzz.trial import LIMIT, Ending, Fault
 
-_SOONEST = 0.03  # seconds after Python has started: then Tacit must be ready for signals
+_SOONEST = 0.03  # seconds of the processor after Python has started: then Tacit must be ready for signals
 _PRINTING = ("presets", "data list", "predict", "data describe", "evaluate", "train")
 
 
@@ -45,7 +45,12 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     )  # stays after a death in haste; the next command removes it
     with untouched(box, (out, part)):
         started = processes.start_and_tell(box, PLAIN[name].arguments(material, out))
+        at_first = processes.cpu_s(started)
         time.sleep(delay * processes.patience)
+        while (
+            started.running() and processes.cpu_s(started) < at_first + _SOONEST
+        ):  # others have the processor
+            time.sleep(0.005)
         if started.running():
             os.kill(started.process.pid, which)
         ended = processes.wait(started, LIMIT)
@@ -55,4 +60,4 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
             raise Fault(fault.kind, f"{which.name} after {delay:.2f} s: {fault.told}") from None
 
 
-CATEGORY = Category("Ctrl-C, SIGTERM and closed pipes at random moments", trial, 125, processes=True)
+CATEGORY = Category("Ctrl-C, SIGTERM and closed pipes at random moments", trial, 110, processes=True)

@@ -1,4 +1,4 @@
-"""Small files that commands read: sweeps, word lists, counts, results of experiments, and exported chats."""
+"""Small files that commands read: sweeps, entries, word lists, counts, results, locales, and exported chats."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from fuzz import mutate
 from fuzz.box import Box, untouched
 from fuzz.categories import Category
-from fuzz.material import CHAT, Material
+from fuzz.material import CHAT, HERE, Material
 from fuzz.trial import Ending, refusable
 from tacit.counts import whitelist
 from tacit.experiments import entry, results_page
 from tacit.ngram.formats.aosp import combined
-from tacit.text import blocked, pieces, vocabulary
+from tacit.text import blocked, locale, locale_script, pieces, vocabulary
 from tacit.text.chats.imports import import_chat
 
 _COMBINED = b"""dictionary=main:en,locale=en,date=1,version=2
@@ -68,6 +68,26 @@ def _sweep(draw: random.Random, good: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _entry(draw: random.Random) -> str:
+    """Returns the text of an experiment that comes with Tacit."""
+    files = sorted((HERE / "src" / "tacit" / "experiments" / "entries").glob("*.toml"))
+    return draw.choice(files).read_text("utf-8")
+
+
+def _locale(draw: random.Random) -> bytes:
+    """Returns the file of a locale that comes with Tacit."""
+    files = sorted((HERE / "src" / "tacit" / "text" / "locales").glob("*.toml"))
+    return draw.choice(files).read_bytes()
+
+
+def _located(path: Path) -> None:
+    """Reads a locale and uses it as a tokeniser and a keyboard do."""
+    found = locale.read(path)
+    for text in ("Istanbul IŞIK straße", "", "l'eau i'm ́", "\U0001f469"):
+        found.capitalise(found.lower(text)), found.upper(text), found.is_always_capital(text)
+    locale_script.remark(("see", "ты", "日本"), found)
+
+
 def _imported(path: Path) -> None:
     out = path.with_name("messages.jsonl")
     try:
@@ -80,6 +100,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     words = b"are\nyou\ncoming\n# home\nnow\n"
     uses: dict[str, tuple[bytes, Callable[[Path], object]]] = {
         "counts.tsv": ((material.counts / "counts.tsv").read_bytes(), pieces.read_counts),
+        "xx.toml": (_locale(draw), _located),
         "words.txt": (words, whitelist.read),
         "block.txt": (words, blocked.read),
         "en.combined": (_COMBINED, combined.read),
@@ -91,7 +112,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     kind = draw.randrange(7)
     if kind < 2:
         path = box.work / "sweep.toml"
-        text = _sweep(draw, material.sweep.read_text("utf-8"))
+        text = _sweep(draw, draw.choice((material.sweep.read_text("utf-8"), _entry(draw))))
         path.write_bytes(text.encode() if kind else mutate.data(draw, text.encode()))
         with untouched(box):
             return refusable(lambda: entry.find(str(path)).hash)
@@ -111,4 +132,6 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
         return refusable(lambda: use(path))
 
 
-CATEGORY = Category("sweeps, results, counts, word lists, vocabularies and chats", trial, 1700)
+CATEGORY = Category(
+    "sweeps, entries, results, counts, word lists, vocabularies, locales and chats", trial, 1700
+)

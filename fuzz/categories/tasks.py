@@ -67,7 +67,7 @@ def _facts(draw: random.Random, facts: dict[str, Any]) -> None:
             facts[name] = draw.choice(_NUMBERS)
 
 
-def _config(draw: random.Random, facts: dict[str, Any]) -> None:
+def config_changed(draw: random.Random, facts: dict[str, Any]) -> None:
     """Changes the configuration: a value, a line, or its bytes."""
     good = facts["config"].encode()
     kind = draw.random()
@@ -85,7 +85,7 @@ def _config(draw: random.Random, facts: dict[str, Any]) -> None:
 
 
 def _arrays(draw: random.Random, arrays: dict[str, Any]) -> None:
-    name = draw.choice(sorted(arrays))
+    name = draw.choice(sorted(n for n, array in arrays.items() if isinstance(array, np.ndarray)))
     array = arrays[name]
     match draw.randrange(6):
         case 0:
@@ -107,7 +107,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     task = draw.choice(_tasks())
     facts, arrays = dict(task.facts), dict(task.arrays)
     for _ in range(draw.choice((1, 1, 1, 2))):
-        part = draw.choice((_facts, _config, _arrays))
+        part = draw.choice((_facts, config_changed, _arrays))
         if part is _arrays:
             _arrays(draw, arrays)
         elif part is _facts or isinstance(facts.get("config"), str):

@@ -152,6 +152,20 @@ def test_a_log_keeps_whole_lines_only_when_the_disk_is_full(tmp_path: Path) -> N
     assert text.endswith("\n") and [json.loads(line)["round"] for line in text.splitlines()] == [1, 2]
 
 
+def test_a_log_of_others_is_not_written(tmp_path: Path) -> None:
+    """Whoever makes a run's directory may put a link in place of its log."""
+    other = tmp_path / "other"
+    other.write_text("somebody's\n")
+    (tmp_path / "log.jsonl").symlink_to(other)
+    with pytest.raises(TacitError, match=r"cannot write .*log\.jsonl: it is not a regular file"):
+        append_line(tmp_path / "log.jsonl", {"round": 1})
+    assert other.read_text() == "somebody's\n"
+
+
+def test_a_log_that_cannot_be_there_has_no_lines(tmp_path: Path) -> None:
+    assert read_lines(tmp_path / ("x" * 300)) == []
+
+
 def test_a_last_line_cut_short_is_left_out(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     assert read_lines(log) == []

@@ -228,6 +228,24 @@ def test_data_describe(tmp_path: Path, tacit: Commands) -> None:
     assert typists["people"] == 7
 
 
+def test_data_describe_reads_a_language(tmp_path: Path, tacit: Commands) -> None:
+    """Turkish has two letters i; Russian text is said to be no Turkish, in one line."""
+    words = ("IŞIK ışık Işık", "İYİ iyi İyi")
+    for name, texts in (("tr", words), ("ru", ("ПРИВЕТ привет", "сегодня хорошая погода"))):
+        lines = [json.dumps({"user": f"u{i}", "text": text}) for i, text in enumerate(texts)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), "utf-8")
+    turkish = tmp_path / "tr.jsonl"
+    found = tacit.json("data", "describe", turkish, "--locale", "tr_CY")
+    assert (found["word_types"], found["locale"], found["remark"]) == (2, "tr", "")
+    assert tacit.json("data", "describe", turkish)["word_types"] > 2
+    assert "mostly" not in tacit.ok("data", "describe", turkish, "--locale", "tr")
+    told = tacit.ok("data", "describe", tmp_path / "ru.jsonl", "--locale", "tr").splitlines()
+    assert sum("mostly in Cyrillic letters, and text.locale is tr (Latin)" in line for line in told) == 1
+    assert "mostly" not in tacit.ok("data", "describe", tmp_path / "ru.jsonl", "--locale", "ru")
+    tacit("data", "describe", turkish, "--locale", "xx").refused("'xx'", "tr")
+    assert package.corpus(turkish, locale="tr").describe()[str(turkish)][3] == "2"
+
+
 def test_data_get_says_how_to_bring_a_corpus_by_hand(tmp_path: Path, tacit: Commands) -> None:
     by_hand = next(e for e in entries() if not all(f.address for f in e.files))
     tacit("data", "get", by_hand.name, "--data", tmp_path).refused(by_hand.name, "by hand", "--corpus PATH")

@@ -86,6 +86,21 @@ def test_matplotlib_says_nothing_of_a_home_that_cannot_be_written(process: Proce
     assert done.stderr == b"" and b"matplotlib" in done.stdout  # a temporary directory
 
 
+@pytest.mark.parametrize(("asked", "given"), [("nonsense", "object"), ("svg", "svg")])
+def test_a_backend_that_matplotlib_does_not_know(process: Processes, asked: str, given: str) -> None:
+    """It fails matplotlib's import; one that it knows stays that of the notebook."""
+    script = (  # as above
+        "import sys, types; sys.modules['matplotlib.figure'] = types.SimpleNamespace(Figure=object)\n"
+        "import os, tacit.runs.plots, matplotlib\n"
+        "print(os.environ['MPLBACKEND'], str(matplotlib.rcParams._get('backend')).strip('<').split()[0])"
+    )
+    environment = process.environment | {"MPLBACKEND": asked}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, [asked, given]), done.stderr
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("data", "list", "--json")])
 def test_a_closed_pipe_is_one_line(arguments: tuple[str, ...], process: Processes) -> None:
     reading, writing = os.pipe()

@@ -38,6 +38,7 @@ def test_a_run_hands_on_its_locale(tacit, tmp_path):
     tacit.ok("distill", run, "--topology", "i", "--sentences", 40, "--date", "2026-01-31")
     assert "locale=tr," in (run / "ngram" / "words.combined").read_text().splitlines()[0]
     assert open_model(run / "ngram" / "model.tacit").source.locale == "tr"
+    assert open_model(run / "ngram" / "model.arpa").source.locale == "tr"
     assert open_model(run).source.locale == "tr"
     assert locale_of(run / "ngram" / "model.tacit") == "tr"
     assert locale_of(run) == "tr"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,37 @@ def test_files_are_inside_the_package():
 
     folder = Path(tacit.experiments.__file__).parent / "entries"
     assert {f.stem for f in folder.glob("*.toml")} == set(names())
+
+
+def _items(where: str) -> set[str]:
+    """Reads "Tables 7 and 8, Figures 13 and 14" or "Table 4" as a set of items: {"Table 7", …}."""
+    found = set()
+    for kind, numbers in re.findall(r"(Table|Figure)s? ((?:\d+(?: to | and )?)+)", where):
+        ends = [int(n) for n in re.findall(r"\d+", numbers)]
+        found |= {f"{kind} {n}" for n in (range(ends[0], ends[-1] + 1) if " to " in numbers else ends)}
+    return found
+
+
+ILLUSTRATIONS = {3: {"Figure 1"}, 4: {"Figure 1", "Figure 2", "Figure 4"},
+                 5: {"Table 1", "Table 2", "Figure 10", "Figure 11", "Figure 12"}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("paper", "tables", "figures"), [(3, 1, 3), (4, 4, 5), (5, 10, 14)])
+def test_every_table_and_figure_of_the_papers_has_an_entry(paper, tables, figures):
+    """Or is an illustration, a definition or a summary, which the page of results lists."""
+    every = {f"Table {n + 1}" for n in range(tables)} | {f"Figure {n + 1}" for n in range(figures)}
+    measured = set().union(*(_items(entry.where) for entry in entries() if entry.paper == paper))
+    assert measured | ILLUSTRATIONS[paper] == every and not measured & ILLUSTRATIONS[paper]
+
+
+def test_every_table_and_figure_of_papers_1_and_2_has_an_entry():
+    """Entries name both: paper 1's number, a stroke, paper 2's."""
+    first, second = zip(*(e.where.split(",")[0].split(" / ") for e in entries() if e.paper == 1), strict=True)
+    assert {w.split()[-1] for w in first if w.startswith("Table")} == {"I", "II", "III", "IV"}
+    assert {part for w in first for part in re.findall(r"\d(?:\([abc]\))?", w)} == {
+        "2",
+        "3(a)",
+        "3(b)",
+        "3(c)",
+    }
+    assert {n for w in second for n in re.findall(r"\d", w)} == {"1", "2", "3", "4", "5"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tacit.base.errors import TacitError
-from tacit.experiments import next_rows, runner
-from tacit.experiments.entry import parse
+from tacit.experiments import next_rows, processes, runner
+from tacit.experiments.entry import find, parse
 from tacit.experiments.results import Measured, measured
 
 FILE = """
@@ -93,10 +95,66 @@ def test_missing_data_leaves_the_others(tmp_path, asked):
     assert {name for name, _, _ in asked.rows} == {"a", "c"} and done.left == 3
 
 
+def test_a_row_that_fails_on_the_device_leaves_the_others(tmp_path, asked, monkeypatch):
+    measure = runner.measure_of("quadratic")
+
+    def without_memory(settings, seed, place):
+        if settings["level"] == 2 and place.folder.parent.name == "a":
+            raise RuntimeError("RESOURCE_EXHAUSTED: out of memory\nwhile trying to allocate")
+        return measure(settings, seed, place)
+
+    monkeypatch.setattr(runner, "measure_of", lambda kind: without_memory)
+    done = next_rows.run_next(ENTRIES, tmp_path)
+    assert list(done.refused) == ["a, a 2"] and "RESOURCE_EXHAUSTED" in done.refused["a, a 2"]
+    assert done.left == 1 and len(asked.rows) == 21 - 3
+
+
+def test_several_share_the_rows_and_lose_none(tmp_path, asked, monkeypatch):
+    """Four at once, each with locks of its own: every row and seed is measured once, and all are in the results."""
+    measure = runner.measure_of("quadratic")
+
+    def slowly(settings, seed, place):
+        time.sleep(0.01)
+        return measure(settings, seed, place)
+
+    monkeypatch.setattr(runner, "measure_of", lambda kind: slowly)
+    monkeypatch.setattr(next_rows, "_PATIENCE", 0.02)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(next_rows.run_next, ENTRIES, tmp_path) for _ in range(4)]
+        done = [call.result() for call in calls]
+    assert len(asked.rows) == 21 == len(set(asked.rows))
+    assert {one.left for one in done} == {0} and not any(one.refused for one in done)
+    assert sum(bool(one.measured) for one in done) > 1  # more than one had work
+    for entry in ENTRIES:
+        seeds = {label: row["seeds"] for label, row in measured(entry, tmp_path).items()}
+        assert list(seeds.values()) == [[0, 1, 2], [0, 1, 2], [0]]
+        assert not (tmp_path / ".parts" / entry.name).exists()
+
+
+@pytest.mark.slow
+def test_processes_share_the_rows(tacit, tmp_path):
+    told = tacit.json(
+        "reproduce", "--all", "ngram-parameters", "--processes", "2", "--out", tmp_path / "results"
+    )
+    entry = find("ngram-parameters")
+    assert told["left"] == 0 and not told["refused"]
+    assert {row["row"] for row in told["measured"]} == {row.label for row in entry.rows}
+    assert set(measured(entry, tmp_path / "results")) == {row.label for row in entry.rows}
+
+
+def test_a_process_that_fails_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes.sys, "executable", "/bin/false")
+    done = processes.run_shared(ENTRIES, tmp_path / "results", None, 1.0, 2)
+    assert done.refused == {"process 1": "ended with code 1", "process 2": "ended with code 1"}
+    assert done.left == 9 and not done.measured
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--all", "spam"], ["--all", "leave out spam"]),
+        (["--all", "report"], ["--all", "leave out report"]),
+        (["--all", "spma"], ["no experiment 'spma'", "spam"]),
+        (["spam", "--processes", "2"], ["--processes is for --all"]),
         (["--all", "--seeds", "3", "--quick"], ["--quick, --seeds"]),
         ([], ["--all", "tacit reproduce list"]),
     ],

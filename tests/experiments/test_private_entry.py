@@ -9,7 +9,9 @@ import pytest
 
 from tacit.experiments.entry import find
 from tacit.experiments.kinds import private
+from tacit.experiments.kinds.keyboards import typists_file
 from tacit.experiments.runner import Place
+from tacit.text.typists import Typists, TypistsConfig
 
 pytest.importorskip("dp_accounting")
 
@@ -48,3 +50,14 @@ def test_the_words_come_from_other_people(tmp_path: Path) -> None:
     words = private.words_file(tmp_path).read_text("utf-8").split("\n")
     assert len(words) > 2000 and len(set(words)) == len(words)
     assert find("private").rows[0].settings.get("typists.seed", 0) != private._PUBLIC_SEED
+
+
+@pytest.mark.slow
+def test_several_processes_generate_the_same_typists_as_one(tmp_path: Path) -> None:
+    path = typists_file({"typists.users": 1100, "typists.messages": 1}, tmp_path)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    people = Typists(TypistsConfig(users=1100, messages=1))
+    for k in (0, 999, 1000, 1099):
+        mine = [line["text"] for line in lines if line["user"] == people.user(k)]
+        assert mine == [message.text for message in people.messages(k)]
+    assert len({line["user"] for line in lines}) == 1100

@@ -82,7 +82,8 @@ def test_a_killed_sweep_goes_on_and_its_results_are_whole_or_not_there(tmp_path,
     measured.dies.append((2, 0))
     with pytest.raises(KeyboardInterrupt):
         runner.run(ENTRY, tmp_path)
-    assert not (tmp_path / "made.json").exists()
+    kept = json.loads((tmp_path / "made.json").read_text())
+    assert [row["label"] for row in kept["rows"]] == ["low"] and kept["rows"][0]["seeds"] == [0, 1]
     assert (tmp_path / ".parts" / ".gitignore").read_text() == "*\n"
     assert measured.asked == [(1, 0), (1, 1)]
     measured.dies.clear()
@@ -103,17 +104,34 @@ def test_what_was_measured_is_not_measured_again_unless_asked_for(tmp_path, meas
     assert measured.asked[4:] == [(1, 2), (2, 0)]
 
 
-def test_a_sweep_that_runs_out_of_time_leaves_its_complete_rows(tmp_path, measured, monkeypatch):
-    clock = iter([0, 10, 20, 30, 70, *range(100, 110)])  # when a seed is begun, in seconds
-    monkeypatch.setattr(runner.time, "monotonic", lambda: next(clock))
+def test_a_sweep_that_runs_out_of_time_leaves_the_seeds_it_has_measured(tmp_path, measured, monkeypatch):
+    at = [0.0]
+    monkeypatch.setattr(runner.time, "monotonic", lambda: at[0])
+    begun = runner.measure_of("quadratic")
+
+    def slow(settings, seed, place):
+        at[0] += 25
+        return begun(settings, seed, place)
+
+    monkeypatch.setattr(runner, "measure_of", lambda kind: slow)
     found = runner.run(ENTRY, tmp_path, minutes=1)
-    assert [row["label"] for row in found["rows"]] == ["low"] and measured.asked == [(1, 0), (1, 1), (2, 0)]
-    (tmp_path / "made.json").unlink()
-    assert runner.run(ENTRY, tmp_path, minutes=-1)["rows"] == []  # low was measured, and is no longer kept
-    measured.asked.clear()
+    assert {row["label"]: row["seeds"] for row in found["rows"]} == {"low": [0, 1], "high": [0]}
+    assert measured.asked == [(1, 0), (1, 1), (2, 0)]
+    assert len(runner.run(ENTRY, tmp_path, minutes=-1)["rows"]) == 2 and len(measured.asked) == 3
     found = runner.run(ENTRY, tmp_path)
-    assert measured.asked == [(1, 0), (1, 1), (2, 1)] and len(found["rows"]) == 2  # of high one seed was kept
+    assert measured.asked[3:] == [(2, 1)] and [row["seeds"] for row in found["rows"]] == [[0, 1]] * 2
     assert not (tmp_path / ".parts" / "made").exists()
+
+
+def test_rows_that_are_measured_again_stay_until_all_their_seeds_are(tmp_path, measured):
+    runner.run(ENTRY, tmp_path)
+    measured.dies.append((1, 1))
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(ENTRY, tmp_path, again=True)
+    assert results.measured(ENTRY, tmp_path)["low"]["seeds"] == [0, 1]
+    measured.dies.clear()
+    runner.run(ENTRY, tmp_path, again=True)  # goes on with the seed that is missing
+    assert measured.asked[4:] == [(1, 0), (1, 1), (2, 0), (2, 1)]
 
 
 def test_a_quick_run_never_touches_full_results(tmp_path, measured):
@@ -317,10 +335,17 @@ def test_results_of_another_entry_are_not_written_over(tmp_path, measured):
     assert (tmp_path / "other.json").read_bytes() == before
 
 
-def test_two_processes_do_not_measure_one_entry_at_once(tmp_path, measured):
-    (tmp_path / ".parts/made").mkdir(parents=True)
-    with held(tmp_path / ".parts/made"), pytest.raises(TacitError, match=r"made\.json: another process"):
-        runner.run(ENTRY, tmp_path)
+def test_what_another_process_measures_is_left_to_it(tmp_path, measured):
+    """Of `low` the second seed is in use elsewhere: seed 0 and all of `high` are measured, and later the rest."""
+    busy = tmp_path / ".parts/made" / f"{ENTRY.row('low').hash('quadratic')}-1"
+    busy.mkdir(parents=True)
+    (busy / "state").write_text("its own")
+    with held(busy):
+        found = runner.run(ENTRY, tmp_path)
+        assert {row["label"]: row["seeds"] for row in found["rows"]} == {"low": [0], "high": [0, 1]}
+        assert (busy / "state").is_file()
+    found = runner.run(ENTRY, tmp_path)
+    assert measured.asked == [(1, 0), (2, 0), (2, 1), (1, 1)] and found["rows"][0]["seeds"] == [0, 1]
 
 
 def test_curves_are_thinned_and_numbers_that_are_none_are_null(tmp_path):

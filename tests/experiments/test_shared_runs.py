@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tacit.base.errors import TacitError
+from tacit.base.locks import InUse
 from tacit.base.reading import read_object
 from tacit.counts.counted import CountOptions, counted_words
 from tacit.experiments import base_runs, runner
@@ -97,6 +99,21 @@ def test_a_row_of_personalisation_is_what_the_command_measures(tmp_path, compile
 def test_entries_share_a_network_in_results_and_nothing_in_a_quick_run(tmp_path):
     assert base_runs.shared_folder(Place(None, tmp_path / ".parts" / "entry" / "row")) == tmp_path / ".parts"
     assert base_runs.shared_folder(Place(None, tmp_path / "parts" / "row")) == tmp_path / "parts"
+
+
+def test_a_network_that_another_process_trains_is_waited_for_elsewhere(tmp_path):
+    place = Place(None, tmp_path / "row")
+    settings = base_runs.own(find("personal-grid").quickly().rows[0].settings, "personal.")[0]
+    path = base_runs.trained(settings, 0, place)
+    shutil.rmtree(path)
+    with base_runs.made_once(path, "summary.json") as is_missing:
+        assert is_missing
+        with pytest.raises(InUse):
+            base_runs.trained(settings, 0, place)
+    assert base_runs.trained(settings, 0, place) == path and (path / "summary.json").is_file()
+    with base_runs.made_once(path, "summary.json") as is_missing:
+        assert not is_missing
+    assert not list(tmp_path.glob("lock.*"))
 
 
 def test_rows_of_a_count_are_what_the_command_counts(tmp_path):

@@ -41,6 +41,34 @@ def test_value_and_gradients(precision, tolerance, aligned, monkeypatch):
         np.testing.assert_allclose(found, 3 * wanted, atol=tolerance, rtol=tolerance)
 
 
+def test_a_score_is_rounded_before_the_bias_is_added():
+    """The bias is the larger part of many scores; their rounding must not grow with it."""
+    draw = np.random.default_rng(1)
+    features, matrix, bias = (
+        jnp.asarray(draw.normal(size=s) * k, jnp.float32)
+        for s, k in (((9, 16), 0.5), ((1000, 16), 0.2), ((1000,), 3))
+    )
+
+    def coarse(x):
+        return x.astype(jnp.bfloat16).astype(jnp.float32)
+
+    def rounded_after(features, matrix, bias):
+        scores = coarse(coarse(features) @ coarse(matrix).T + bias)
+        softmax = coarse(
+            (jax.nn.softmax(scores) - jax.nn.one_hot(TARGETS, 1000)) / 7 * (TARGETS >= 0)[:, None]
+        )
+        return softmax @ coarse(matrix), softmax.T @ coarse(features), softmax.sum(0)
+
+    exact, ours = (
+        jax.grad(lambda config, *a: fused_cross_entropy(config, *a, TARGETS), (1, 2, 3))(
+            ModelConfig(precision=precision), features, matrix, bias
+        )
+        for precision in ("float32", "bfloat16")
+    )
+    for found, other, wanted in zip(ours, rounded_after(features, matrix, bias), exact, strict=True):
+        assert jnp.linalg.norm(found - wanted) < 0.8 * jnp.linalg.norm(other - wanted)
+
+
 def test_an_empty_batch_costs_nothing():
     nothing = jnp.full(9, -1)
     value, gradient = jax.value_and_grad(fused_cross_entropy, 1)(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from commands import Trained
 from tacit import runs
 from tacit.base.errors import TacitError
 from tacit.lm import export
+from tacit.lm.network import network_source
 from tacit.lm.open import kind_of
 from tacit.lm.open import open as open_model
 from tacit.lm.protocol import Model
@@ -22,6 +24,7 @@ from tacit.ngram import kneser_ney
 from tacit.ngram.automaton import Automaton, distribution, from_kneser_ney
 from tacit.ngram.compact import writer
 from tacit.ngram.formats import arpa
+from tacit.personal.models import Personal
 from tacit.scoring.scores import overall
 from tacit.text.packed import pack
 from tacit.text.vocabulary import EOS, SPECIALS, UNK, Vocabulary
@@ -73,6 +76,14 @@ def test_a_step_leads_to_the_state_of_the_longer_context(models: dict[str, Model
         expected = source.log_probs(source.state(context), ids)
         assert source.log_probs(state, ids) == pytest.approx(expected, abs=1e-4)
         assert np.exp(expected).sum() == pytest.approx(1, abs=0.02)  # 8 bits round
+
+
+def test_weights_that_give_no_probabilities_are_refused(trained: Trained) -> None:
+    """Finite weights may be so large that what is computed of them is no number."""
+    run = runs.load(trained.path)
+    wrong = jax.tree.map(lambda x: jax.numpy.full_like(x, np.nan), run.params)
+    with pytest.raises(TacitError, match="its weights are too large to compute with"):
+        network_source(run, Personal(wrong)).state(["see"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,3 +170,15 @@ def test_files_need_no_jax(paths: dict[str, Path], kind: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [open_model(paths[kind]).suggest("see", 1)[0].word]
+
+
+def test_a_model_is_shown_in_one_line(models: dict[str, Model]) -> None:
+    for model in models.values():
+        assert repr(model) == f"Model({len(model.words):,} words, {model.size:,} bytes, {model.runtime})"
+
+
+def test_a_file_in_a_language_of_another_tacit_is_refused(tmp_path: Path) -> None:
+    words, automaton = ngram()
+    writer.write(tmp_path / "x.tacit", words, automaton, name="x", locale="xx")
+    with pytest.raises(TacitError, match=r"x\.tacit: no locale 'xx'; it is one of: de, en"):
+        open_model(tmp_path / "x.tacit")

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tacit.models.base import ModelConfig, product
+from tacit.models.base import ModelConfig, product, short_product
 
 COARSE, FINE = product(ModelConfig(precision="bfloat16")), product(ModelConfig())
 SHAPES = {"rows": ((6, 5), (5, 4)), "batch of rows": ((2, 3, 5), (5, 4)), "groups": ((2, 6, 5), (2, 5, 4))}
@@ -48,3 +48,17 @@ def test_both_precisions_have_gradients_that_agree_roughly_but_not_exactly():
     for rough, fine in zip(gradients(COARSE), gradients(FINE), strict=True):
         difference = float(jnp.abs(rough - fine).max())
         assert 0 < difference < 0.05 * float(jnp.abs(fine).max())
+
+
+def test_a_short_product_is_rounded_once_after_its_sum():
+    draw = np.random.default_rng(2)
+    x, w = (draw.normal(size=shape).astype(np.float32) for shape in ((6, 300), (300, 4)))
+    found = short_product(ModelConfig(precision="bfloat16"))(
+        jnp.asarray(x, jnp.bfloat16), jnp.asarray(w, jnp.bfloat16)
+    )
+    assert found.dtype == jnp.bfloat16
+    exact = rounded(x) @ rounded(w)
+    np.testing.assert_allclose(
+        np.asarray(found, np.float64), exact, rtol=2**-8, atol=1e-4
+    )  # half of its last bit
+    np.testing.assert_array_equal(short_product(ModelConfig())(x, w), FINE(x, w))

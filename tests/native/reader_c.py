@@ -41,6 +41,7 @@ class Facts(ctypes.Structure):
         ("vocabulary", c_uint32),
         ("order", c_uint32),
         ("longest", c_size_t),
+        ("language", c_char * 16),
     ]
 
 
@@ -54,15 +55,24 @@ class Taps(ctypes.Structure):
         for name in (
             "sigma_x",
             "sigma_y",
+            "steady",
+            "usual",
             "omission",
+            "single",
             "apostrophe",
             "insertion",
+            "double",
+            "edge",
             "transposition",
+            "move",
+            "slip",
+            "vowel",
+            "wrong",
+            "space",
             "beam",
-            "clear",
             "unknown",
             "letter",
-            "unclear",
+            "stays",
             "language",
         )
     ]
@@ -80,8 +90,8 @@ class Correction(ctypes.Structure):
     _fields_ = [
         ("literal", c_int),
         ("known", c_int),
-        ("clear", c_int),
         ("word", c_uint32),
+        ("second", c_uint32),
         ("found", c_size_t),
     ]
 
@@ -95,7 +105,6 @@ class Corrected(NamedTuple):
 
     word: str | None
     known: bool
-    clear: bool
     candidates: list[tuple[str, float, float]]  # word, score, cost
 
 
@@ -268,8 +277,8 @@ class Reader:
             )
         )
         every = [(self.word(best[i].id), best[i].score, best[i].cost) for i in range(result.found)]
-        word = None if result.literal else self.word(result.word)
-        return Corrected(word, bool(result.known), bool(result.clear), every)
+        words = [self.word(i) for i in (result.word, result.second) if i != 2]
+        return Corrected(None if result.literal else " ".join(words), bool(result.known), every)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 // ε, clipping and sentences as a tab computes them, for test_tab_numbers.py.
 import { readFileSync } from "node:fs";
 
-import { clipped } from "../../src/tacit/page/static/part/clip.js";
+import { changes, clipped } from "../../src/tacit/page/static/part/clip.js";
 import { epsilonOf } from "../../src/tacit/page/static/part/epsilon.js";
 import { ownText, readWords } from "../../src/tacit/page/static/part/text.js";
 
@@ -14,6 +14,11 @@ console.log(
     clipped: given.updates.map(([leaves, clip, weight]) => {
       const { update, norm, finite } = clipped(leaves.map((leaf) => Float32Array.from(leaf, (x) => x ?? NaN)), clip, weight);
       return [update.map((leaf) => [...leaf]), norm, finite];
+    }),
+    changes: given.changes.map(([kinds, before, after, privacy, weight, finite]) => {
+      const arrays = (all) => all.map((leaf) => Float32Array.from(leaf, (x) => x ?? NaN));
+      const found = changes(kinds, arrays(before), arrays(after), privacy, weight, finite);
+      return Object.fromEntries(Object.entries(found).map(([name, all]) => [name, all.map((leaf) => [...leaf])]));
     }),
     texts: given.texts.map(([messages, settings]) => {
       const { training, heldOut } = ownText(messages, settings, words);

@@ -49,6 +49,7 @@ out.object = hex(await calls.object(id, run, "some object"));
 await calls.confirm(id, run, "a message");
 await calls.push(id, run, await writeReply(to, { error: "training" }, given.now), 1.5);
 await calls.deactivate(id);
-out.posted = posted;
+const [url, { headers, body }] = await calls.farewell(id);
+out.posted = [...posted, { url, headers, body: hex(body) }];
 out.key = base64(identity.public);
 console.log(JSON.stringify(out));

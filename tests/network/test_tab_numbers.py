@@ -7,6 +7,7 @@ import itertools
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ import numpy as np
 import pytest
 from in_process import world
 
+from tacit.federated.aggregation import AggregationConfig, aggregation
+from tacit.federated.private import Private, client_parts
 from tacit.network.person import Device, person_text
 from tacit.privacy.bounds import clipped
+from tacit.privacy.config import PrivacyConfig
 from tacit.text.corpus import from_messages
 from tacit.text.encode import everybody
 
@@ -27,6 +31,18 @@ UPDATES = [
     ([RNG.normal(size=9) * scale, RNG.normal(size=(4,)) * scale], clip, weight)
     for scale, clip, weight in ((1.0, 0.5, 1.0), (1e-3, 0.5, 1.0), (10.0, 2.0, 0.25), (0.0, 1.0, 1.0))
 ]
+KINDS = ("m", "v", "m", "count")
+LIMITS = {"moments_clip": 0.05, "second_clip": 0.002, "moments_steps": 30}
+CHANGES = [  # moments before and after, limits, weight, and a number of the update
+    (
+        [np.float32(RNG.normal(size=n) * 1e-2) for n in (6, 4, 3, 1)],
+        [np.float32(RNG.normal(size=n) * scale) for n in (6, 4, 3)] + [np.float32([steps])],
+        LIMITS,
+        weight,
+        update,
+    )
+    for scale, steps, weight, update in ((1e-2, 12, 1.0, 0.1), (1e-6, 99, 0.25, 0.1), (1.0, 7, 1.0, np.nan))
+]
 MESSAGES = [
     "See you at 10:30, don’t be late!!", "", "   ", "ÉTÉ à la plage 😀", "a b c d e f g h i j",
     "well-known rock'n'roll :)", "see https://example.org/x", "see you", "late again...", "you you you",
@@ -36,6 +52,10 @@ MESSAGES = [
 @pytest.fixture(scope="module")
 def device() -> Device:
     return Device(from_messages("p", {"me": MESSAGES}))
+
+
+def arrays(some: Sequence[Any]) -> list[list[float]]:
+    return [np.ravel(leaf).tolist() for leaf in some]
 
 
 def texts() -> list[dict[str, Any]]:
@@ -55,6 +75,10 @@ def told(device: Device) -> Any:
         "words": "\n".join(words.words),
         "rounds": [*ROUNDS, *NO_LIMIT],
         "updates": [*updates, ([[1.0, None]], 1.0, 1.0)],
+        "changes": [
+            (KINDS, arrays(before), arrays(after), limits, weight, bool(np.isfinite(update)))
+            for before, after, limits, weight, update in CHANGES
+        ],
         "texts": [(MESSAGES, settings) for settings in texts()],
     }
     script = Path(__file__).with_name("tab_numbers.mjs")
@@ -89,6 +113,22 @@ def test_clipping_is_pythons(told: Any) -> None:
         )
     found, norm, finite = told["clipped"][-1]
     assert found == [[0, 0]] and not finite  # an update that is not finite becomes zeros
+
+
+def test_changes_of_moments_are_pythons(told: Any) -> None:
+    rule = aggregation(AggregationConfig())
+    for (before, after, limits, weight, update), found in zip(CHANGES, told["changes"], strict=True):
+        config = PrivacyConfig(mechanism="clipped", clip=1.0, weight="bounded", max_weight=1, **limits)
+        tree = {"w": jnp.full(3, update, jnp.float32)}
+        moments = ([jnp.asarray(x) for x in before], [jnp.asarray(x) for x in after])
+        wanted = client_parts(
+            rule, Private(config, 4.0, KINDS), tree, jnp.float32(1), tree, jnp.float32(weight), 1, moments
+        )
+        for name in ("moments", "seconds", "counts"):
+            want = [np.ravel(leaf) for leaf in getattr(wanted, name)]
+            for a, b in zip(found[name], want, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12)
+    assert found["seconds"] == [[0] * 4] and found["counts"] == [[0]]  # the update of the last is not finite
 
 
 def test_sentences_are_the_ids_of_a_python_client(told: Any, device: Device) -> None:

@@ -138,7 +138,11 @@ def test_a_refusal_is_an_error_with_its_reason(told: Any) -> None:
 def test_every_call_is_what_flower_reads(told: Any) -> None:
     assert (told["node"], told["beat"]) == (str(NODE), True)
     assert told["exported"].startswith("InvalidAccess")
-    posted = told["posted"]
+    *posted, farewell = told["posted"]
+    assert (farewell["url"], farewell["body"]) == (
+        posted[-1]["url"],
+        posted[-1]["body"],
+    )  # sent when a tab is closed
     kinds = {
         "activate-node": fleet_pb2.ActivateNodeRequest,
         "send-node-heartbeat": heartbeat_pb2.SendNodeHeartbeatRequest,
@@ -156,7 +160,7 @@ def test_every_call_is_what_flower_reads(told: Any) -> None:
     activate, beat, pull, object_, confirm, push, deactivate = read
     assert {beat.node.node_id, pull.node.node_id, object_.node.node_id, confirm.node.node_id} == {NODE}
     assert {push.node.node_id, deactivate.node_id} == {NODE}
-    assert activate.heartbeat_interval == beat.heartbeat_interval >= 10  # Flower's least
+    assert activate.heartbeat_interval == beat.heartbeat_interval == 30  # as Flower's own nodes
     assert (object_.run_id, object_.object_id) == (RUN, "some object")
     assert (confirm.run_id, confirm.message_object_id) == (RUN, "a message")
     assert list(push.clientapp_runtime_list) == [1.5]

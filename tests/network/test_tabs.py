@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -144,6 +145,40 @@ def test_adaptive_clipping_with_noise_at_the_server(people: list[Device], client
     masked, _, office = over_the_network(config, words, Post(clients))
     assert not office.refused
     assert furthest(masked.params, simulated(plain, words, text).params) < 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(
+            ("client.carry=v", "client.carry_form=factored", "privacy.second_clip=0.0002"),
+            marks=pytest.mark.skipif(
+                os.environ.get("TACIT_FEDERATION") != "all", reason="the other case has all kinds of moments"
+            ),
+        ),
+        (
+            "client.carry=m,v",
+            "privacy.moments_clip=0.05",
+            "privacy.second_clip=10",
+            "privacy.weight=bounded",
+            "privacy.max_weight=6",
+        ),
+    ],
+)
+def test_moments_that_travel_are_added_under_masks(
+    people: list[Device], clients: list[Any], more: tuple[str, ...]
+) -> None:
+    """Tabs clip the changes of moments as Python does; the layouts agree, or no sum would be opened."""
+    keys = ("client.optimiser=adam", "client.lr=0.01")
+    config, words, text = world(people, *MASKED, *keys, *more)
+    masked, said, office = over_the_network(config, words, Post(clients), Terms(over=1.0))
+    assert not office.refused and "abandoned" not in said[0]
+    wanted = simulated(config, words, text)
+    assert furthest(masked.params, wanted.params) < 1e-4
+    assert max(float(np.abs(leaf).max()) for leaf in masked.carried) > 1e-9
+    for found, leaf in zip(masked.carried, wanted.carried, strict=True):
+        np.testing.assert_allclose(found, leaf, rtol=1e-3, atol=1e-9)
 
 
 def test_scores_of_tabs_are_added_under_masks(people: list[Device], clients: list[Any]) -> None:

@@ -14,8 +14,10 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from flwr.proto import fleet_pb2
 
 import chromium
+from served import until
 from tabs import KEEP, Tab, pages
 from tacit.base.errors import TacitError
 from tacit.network import browsers, federation
@@ -152,7 +154,7 @@ def test_a_key_that_is_not_registered_is_said_in_words(tab: Tab) -> None:
         Date.now = () => now() + 181_000 * globalThis.said.length; // the patience with a new key is over
         await takePart({ calls: fleet(own.identity), answers, signal: new AbortController().signal,
             show: (state, words) => globalThis.said.push([state, words]), note: async () => {},
-            remember: async () => {}, remembered: async () => undefined, paused: () => false });
+            remember: async () => {}, remembered: async () => undefined, farewell() {}, paused: () => false });
         Date.now = now;
     }""")
     state, words = tab.page.evaluate("globalThis.said")[-1]
@@ -170,6 +172,45 @@ def test_stop_for_good_destroys_the_key_and_keeps_the_text(tab: Tab) -> None:
     tab.page.wait_for_selector("html[data-ready]")
     assert "open the link of an invitation" in tab.says("member") and tab.says("count") == str(len(LINES))
     assert tab.page.evaluate("""async () => (await import("/part/store.js")).get("identity")""") is None
+
+
+def test_a_tab_that_is_closed_says_goodbye(browser: Any, home: Path) -> None:
+    calls: list[tuple[str, bytes]] = []
+
+    def superlink(request: httpx.Request) -> httpx.Response:
+        call = request.url.path.rpartition("/")[2]
+        calls.append((call, request.content))
+        if call == "activate-node":
+            return httpx.Response(200, content=fleet_pb2.ActivateNodeResponse(node_id=41).SerializeToString())
+        return httpx.Response(200)
+
+    with pages(partial(browsers.join, home), httpx.MockTransport(superlink)) as address:
+        tab = Tab(browser, link(address, federation.invite_browser(home, "goodbye")), LINES)
+        tab.join()
+        tab.start()
+        tab.until("waiting")
+        tab.page.close()
+        until(lambda: calls[-1][0] == "deactivate-node", "it says that it goes", seconds=20)
+        assert fleet_pb2.DeactivateNodeRequest.FromString(calls[-1][1]).node_id == 41
+        tab.close()
+
+
+def test_the_keyboard_loads_again_without_the_federations_server(browser: Any, home: Path) -> None:
+    """Its service worker is fetched, though its address has a query, and keeps the keyboard but not *Take part*."""
+    with pages(partial(browsers.join, home)) as address:
+        context = browser.new_context()
+        page = context.new_page()
+        for path in ("/part/", "/?compare", "/?own", "/"):
+            page.goto(f"{address}{path}")
+            page.wait_for_selector("html[data-ready]")
+        kept = page.evaluate(
+            """async () => (await (await caches.open("tacit-page")).keys()).map((one) => one.url)"""
+        )
+        assert f"{address}/app.js" in kept and not [url for url in kept if "/part/" in url]
+    page.reload()  # the server is gone
+    page.wait_for_selector("html[data-ready]")
+    assert "The server did not answer" in page.text_content("#age")
+    context.close()
 
 
 def test_two_tabs_of_one_person_are_one_client(tab: Tab) -> None:
@@ -241,6 +282,12 @@ def test_pages_have_hashes_and_everything_else_is_404(address: str) -> None:
         for path, wanted in listed.items():
             answer = client.get(path)
             assert answer.status_code == 200 and hashlib.sha256(answer.content).hexdigest() == wanted, path
+            assert (answer.headers["content-encoding"], answer.num_bytes_downloaded) == (
+                "gzip",
+                int(answer.headers["content-length"]),
+            )
+            plain = client.get(path, headers={"accept-encoding": "identity"})
+            assert plain.content == answer.content and "content-encoding" not in plain.headers
             assert "default-src 'none'" in answer.headers["content-security-policy"]
             assert answer.headers["x-content-type-options"] == "nosniff"
         assert client.get("/train/kernels.wasm").headers["content-type"] == "application/wasm"

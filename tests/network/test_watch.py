@@ -20,7 +20,7 @@ from tacit.base.files import append_line
 from tacit.federated.algorithm import Trainer
 from tacit.network import federation
 from tacit.network.board import Board
-from tacit.network.office import Office, Terms
+from tacit.network.office import Office, Question, Terms
 from tacit.network.watch.page import Watched
 from tacit.network.watch.state import state
 from tacit.network.watch.terminal import picture
@@ -129,6 +129,28 @@ def test_the_board_counts_a_round(home: Path) -> None:
     assert [line["event"] for line in lines] == ["begun", "committed", "abandoned", "ended"]
     assert lines[1]["answered"] == 3 and lines[1]["refused"] == {"client": 1} and lines[1]["seconds"] == 1.6
     assert lines[1]["bytes_up"] == board.up and lines[2]["bytes_up"] == 0 and lines[2]["refused"] == {}
+
+
+def test_the_board_counts_a_masked_round_and_tells_it_from_an_abandoned_one(home: Path) -> None:
+    """A private round does not say in its line how many were in it, and has a second sum, of scores."""
+    order = home / "runs" / ORDER
+    order.mkdir(exist_ok=True)
+    board = Board(home, order)
+    board.callback().begin(resolve("fedavg", ["training.rounds=3"]), 0, 10)
+    for task, asked, accepted in (
+        ("advertise", 6, 5),
+        ("share", 5, 5),
+        ("mask", 5, 5),
+        ("unmask", 5, 4),
+        ("advertise", 6, 6),
+        ("unmask", 6, 6),
+    ):
+        board.tell(Question(task, asked, asked, accepted, 0.0))
+    board.callback().round({"round": 1})
+    board.callback().round({"round": 2, "abandoned": 1})
+    lines = [json.loads(line) for line in (home / "logs/rounds.jsonl").read_text().splitlines()][1:]
+    assert [line["event"] for line in lines] == ["committed", "abandoned"]
+    assert [(line["asked"], line["goal"], line["answered"]) for line in lines] == [(6, 6, 4), (0, 0, 0)]
 
 
 def test_the_state_is_of_the_latest_run_and_names_nobody(trained: Path) -> None:

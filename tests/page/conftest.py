@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hands import PATIENCE
 from page_site import Small, Visit, kneser_ney, running
 
-from tacit.page import server
+from tacit.page import building, server
 from tacit.page.models import PageModel
 
 
@@ -21,6 +22,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
 @pytest.fixture(scope="session")
 def cased(tmp_path_factory: pytest.TempPathFactory) -> Small:
     return kneser_ney(tmp_path_factory.mktemp("page") / "cased.tacit", "keep", users=20)
+
+
+@pytest.fixture(scope="session")
+def exported(trained: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The 8-bit network of a run, as `tacit export` writes it."""
+    file = tmp_path_factory.mktemp("network") / "network.tacit"
+    assert building.exported(trained.path, file)
+    return file
 
 
 @pytest.fixture(scope="session")

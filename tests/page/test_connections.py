@@ -12,8 +12,9 @@ from page_site import running
 from commands import Commands
 from tacit.base.errors import TacitError
 from tacit.page import server
+from tacit.page.files import Answer
 
-FILES = {"/": server.Answer("text/plain", b"hello")}
+FILES = {"/": Answer("text/plain", b"hello")}
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 

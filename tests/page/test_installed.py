@@ -11,6 +11,7 @@ from hands import bar, text, until
 from page_site import Counted, running
 
 from tacit.page import server
+from tacit.page.files import Answer, tuning
 from tacit.page.models import Mix, PageModel
 
 WORKS = {"service_workers": "allow"}
@@ -62,12 +63,12 @@ def test_the_store_holds_the_files_of_the_page_and_no_more(visit, site):
         stored = (
             "caches.open('tacit-page').then(s => s.keys()).then(all => all.map(r => new URL(r.url).pathname))"
         )
-        wanted = site.keys() - {"/index.html", "/worker.js", "/model-1.tacit"}
+        wanted = site.keys() - {"/index.html", "/worker.js", "/model-1.tacit", *tuning()}
         assert set(page.evaluate(stored)) == wanted
         page.goto(f"{address}?compare")
         page.wait_for_selector("html[data-ready]")
         until(page, lambda: set(page.evaluate(stored)) == wanted | {"/model-1.tacit"})
-        site["/again"] = server.Answer("text/plain", b"hello")
+        site["/again"] = Answer("text/plain", b"hello")
         assert page.evaluate("navigator.serviceWorker.controller.scriptURL").startswith(
             f"{address}worker.js?"
         )

@@ -14,16 +14,9 @@ from hands import bar, text
 from page_site import running
 
 from tacit.keyboard import suggestions
-from tacit.page import building, models, server
+from tacit.page import models, server
 
 TEST = Path(__file__).parent / "js" / "network.mjs"
-
-
-@pytest.fixture(scope="module")
-def exported(trained, tmp_path_factory) -> Path:
-    file = tmp_path_factory.mktemp("network") / "network.tacit"
-    assert building.exported(trained.path, file)
-    return file
 
 
 def test_javascript_says_what_python_says(tmp_path, exported):
@@ -39,7 +32,7 @@ def test_javascript_says_what_python_says(tmp_path, exported):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert int(re.findall(r"pass (\d+)", done.stdout)[-1]) == len(network_vectors.KINDS) + 6
+    assert int(re.findall(r"pass (\d+)", done.stdout)[-1]) == 2 * (len(network_vectors.KINDS) + 1) + 5
 
 
 def test_a_page_types_with_the_file_of_tacit_export(visit, exported):

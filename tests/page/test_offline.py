@@ -10,6 +10,7 @@ from page_site import Counted, running
 
 from tacit.keyboard import suggestions
 from tacit.page import server
+from tacit.page.files import tuning
 from tacit.page.models import PageModel
 
 
@@ -19,7 +20,7 @@ def test_no_request_after_loading_and_the_browser_refuses_any(visit, small):
         seen = visit(address)
         loaded, asked = list(seen.requests), len(files.asked)
         assert {url.removeprefix(address) for url in loaded if url.startswith("http")} == {
-            name.removeprefix("/") for name in files if name not in ("/index.html", "/worker.js")
+            name.removeprefix("/") for name in files.keys() - tuning().keys() - {"/index.html", "/worker.js"}
         }
         tap(seen.page, "see you ")
         glide(seen.page, "thanks")

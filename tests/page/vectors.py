@@ -31,6 +31,7 @@ TEXTS = (
     "<unk> <s> </s> <#> a-b 'tis rock'n'roll 3.50 1,000 3. x² été e\u0301te\u0301",
     "שלום עולם مرحبا بالعالم 日本語 ひらがな हिन्दी",
     "\t\n  \u2009 \x1c \x85 a",
+    "za\u0301z\u0307o\u0142c\u0301 well\u2011known foot\u2010ball soft\u00adware e\u00ad\u0301 \u0958\u0941 \u212b",
     "...--??!!,,** $$ #tag @you _x_ a_b ~= \\|/ {}[]()",
 )
 
@@ -116,6 +117,8 @@ def token_vectors(count: int) -> list[Any]:
         "日",
         "ש",
         "\u0301",
+        "\u00ad",
+        "\u2011",
         "12",
     ]
     random = ["".join(draw.choice(pieces, int(draw.integers(0, 24))).tolist()) for _ in range(count)]

@@ -207,3 +207,17 @@ def test_the_curve_bounds_every_round_and_ends_at_epsilon(monkeypatch: pytest.Mo
     assert curve([], 1e-6) == []
     monkeypatch.setattr(accounting, "_POINTS", 8)
     assert [t for t, _ in curve(made, 1e-6)] == [3, 6, 9, 12, 15, 18, 20]
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        Release("round", "gaussian", 1, 1e-300, "fixed", 0.1, clip=0.5),
+        Release("round", "gaussian", 1, 1e-300, "fixed", 0.1, clip=0.5, participations=2),
+        Release("round", "matrix", 1, 1e-300, "separated", clip=1.0, participations=2, sensitivity=1e300),
+    ],
+)
+def test_noise_next_to_nothing_has_no_epsilon(release: Release) -> None:
+    """Its cost is larger than any float."""
+    found = spent([release], 1e-6)
+    assert found.epsilon is None and found.reason == "the noise is too small for a finite ε"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import jax.numpy as jnp
 import pytest
@@ -47,6 +48,13 @@ def changed(path: str, value: object) -> dict:
         table = table[name]
     table[last] = value
     return summary
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path):
+    (tmp_path / "config.toml").symlink_to("/proc/self/mem")  # nothing is mapped where it begins
+    with pytest.raises(TacitError, match=r"config\.toml: cannot be read \(Input/output error\)"):
+        directory.read_config(tmp_path)
 
 
 def test_a_whole_summary_is_read(tmp_path):

@@ -15,6 +15,23 @@ from tacit.text.locale_script import remark
 from tacit.text.tokens import detokenize, tokenize
 
 CODES = locale.codes()
+# The letters of each language as the Unicode CLDR 45 has them (main exemplar characters; Unicode License), composed
+CLDR = {
+    "de": "abcdefghijklmnopqrstuvwxyzßäöü",
+    "en": "abcdefghijklmnopqrstuvwxyz",
+    "es": "abcdefghijklmnopqrstuvwxyzáéíñóúü",
+    "fr": "abcdefghijklmnopqrstuvwxyzàâæçèéêëîïôùûüÿœ",
+    "hi": "ँंःअआइईउऊऋऌऍएऐऑओऔकखगघङचछजझञटठडढणतथदधनपफबभमयरलळवशषसह़ऽािीुूृॅेैॉोौ्ॐ",
+    "it": "abcdefghijklmnopqrstuvwxyzàèéìòóù",
+    "pl": "abcdefghijklmnoprstuwyzóąćęłńśźż",
+    "pt": "abcdefghijklmnopqrstuvwxyzàáâãçéêíòóôõú",
+    "ru": "абвгдежзийклмнопрстуфхцчшщъыьэюяё",
+    "sv": "abcdefghijklmnopqrstuvwxyzàäåéö",
+    "th": "กขฃคฅฆงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรฤลฦวศษสหฬอฮฯะัาำิีึืฺุูเแโใไๅๆ็่้๊๋์ํ๎",
+    "tr": "abcdefghijklmnoprstuvyzçöüğİış",
+}
+# What our alphabets have besides: letters of loanwords that have keys, and accents of careful spelling
+BESIDES = {"it": "íú", "pl": "qvx", "tr": "qwxâîû"}
 FEW = 'name = "X"\nscript = "Latin"\nletters = "ab"\n[layout]\nrows = ["abc", "d"]\n'
 
 
@@ -84,6 +101,24 @@ def test_case_is_unicode_s_where_a_file_has_no_exceptions(code):
     assert found.upper(found.letters) == found.letters.upper()
 
 
+@pytest.mark.parametrize("code", CLDR)
+def test_alphabets_are_those_of_cldr(code):
+    """That each letter of an alphabet can be typed is what reading a file checks."""
+    found = locale.find(code)
+    assert set(found.letters) == set(found.lower(CLDR[code])) | set(BESIDES.get(code, ""))
+    assert set(CLDR) == set(CODES) - {"zh"}  # whose keys are Latin
+
+
+def test_long_presses_of_kedmanee_and_inscript_are_those_of_shift():
+    """By the layouts of the Thai Industrial Standards Institute (TIS 820) and of the Government of India (IS 16350)."""
+    for code, keys, shifted in (
+        ("th", "ุำพะัีรนยบฟหกดเ้่าสวแอิืมใฝ", "ูฎฑธํ๊ณฯญฐฤฆฏโฌ็๋ษศซฉฮฺ์ฒฬฦ"),
+        ("hi", "ौैाीूबहगदजड़ोे्िुपरकतचटंम", "औऐआईऊभङघधझढञओएअइउफऱखथछठँण"),
+    ):
+        held = locale.find(code).long_press
+        assert "".join(held[key][0] for key in keys) == shifted
+
+
 def test_german_ss_and_the_key():
     german = locale.find("de")
     assert (german.upper("straße"), german.lower("STRAẞE"), german.key_of["ß"]) == ("STRASSE", "straße", "ẞ")
@@ -95,6 +130,7 @@ def test_only_english_has_a_pronoun_in_capitals():
 
 def test_text_is_lowered_by_its_language():
     assert splitter(True, False, "tr")("Iğdır'da İYİ") == ["ığdır'da", "iyi"]
+    assert splitter(True, False, "tr")("I\u0307YI\u0307") == ["iyi"]  # decomposed
     assert splitter(True, False)("IYI") == ["iyi"]
 
 

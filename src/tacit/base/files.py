@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from tacit.base.errors import TacitError
 from tacit.base.locks import lock, part_of, remove_leftover
-from tacit.base.reading import is_figure, parse
+from tacit.base.reading import is_figure, is_regular, parse
 
 _WAIT = 5.0  # seconds that a writer waits for another one of the same file
 _KINDS = {
@@ -33,15 +33,18 @@ _KINDS = {
 }
 
 
-def write_atomic(path: Path, data: bytes | str) -> None:
+def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
     """Writes a file whole: a reader, or a power cut, finds the old file or the new one, never half of one.
 
-    Only a regular file is replaced. A symbolic link is followed: the file it leads to is replaced, the link stays.
+    Only a regular file is replaced. A symbolic link is followed: the file it leads to is replaced, the link stays. Only
+    its owner can read a `secret` file.
     """
     target = regular(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
         with _new_part(target) as (part, file):
+            if secret:
+                part.chmod(0o600)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -150,6 +153,9 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
     """Appends one JSON line to a log and flushes it to disk; a line that does not fit is removed again."""
     line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
     try:
+        # to open a pipe is to wait for its reader, and a link may lead to a file of others
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise OSError(errno.EINVAL, "it is not a regular file")
         with path.open("ab", buffering=0) as file:
             before = file.tell()
             try:
@@ -168,7 +174,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
     A last line that a crash cut short is left out.
     """
-    if not path.is_file():
+    if not is_regular(path):
         return []
     records: list[dict[str, Any]] = []
     lines = path.read_bytes().split(b"\n")  # the last piece is empty, or a line cut short

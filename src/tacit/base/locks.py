@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,11 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+
+
+class InUse(TacitError):
+    """Another process on the machine has the lock."""
+
 
 _PART = ".tacit.part"
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
@@ -39,6 +45,11 @@ def part_of(path: Path, number: str = "") -> Path:
 def is_part(path: Path) -> bool:
     """Whether a name is that of something half-written."""
     return path.name.startswith(".") and path.name.endswith(_PART)
+
+
+def there_are_locks() -> bool:
+    """Whether this system has file locks."""
+    return fcntl is not None
 
 
 def lock(number: int) -> bool:
@@ -70,6 +81,17 @@ def held(directory: Path, name: Path | None = None) -> Iterator[bool]:
         os.close(number)
 
 
+def is_locked(directory: Path) -> bool:
+    """Whether another process has a directory at this moment; a missing one is free."""
+    try:
+        with held(directory):
+            return False
+    except InUse:
+        return True
+    except FileNotFoundError:
+        return False
+
+
 def _locked(directory: Path, name: Path) -> tuple[int, bool]:
     """Opens and locks a directory; opens it again if another process has replaced it meanwhile."""
     while True:
@@ -80,7 +102,7 @@ def _locked(directory: Path, name: Path) -> tuple[int, bool]:
                 return number, is_locked
         except BlockingIOError:
             os.close(number)
-            raise TacitError(
+            raise InUse(
                 f"{name}: another process is using it; wait for it, or choose another --out"
             ) from None
         except OSError as error:
@@ -89,6 +111,34 @@ def _locked(directory: Path, name: Path) -> tuple[int, bool]:
                 raise
             raise TacitError(f"{name}: cannot be locked ({error.strerror}); choose another --out") from None
         os.close(number)
+
+
+@contextlib.contextmanager
+def made_and_held(directory: Path) -> Iterator[None]:
+    """Makes a directory and locks it; makes it again if another process has removed it in between."""
+    with contextlib.ExitStack() as locks:
+        while True:
+            directory.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                locks.enter_context(held(directory))
+                break
+        yield
+
+
+@contextlib.contextmanager
+def waited_for(directory: Path, seconds: float = 60.0) -> Iterator[None]:
+    """Makes and locks a directory for a short step; waits while another process has it."""
+    end = time.monotonic() + seconds
+    with contextlib.ExitStack() as locks:
+        while True:
+            try:
+                locks.enter_context(made_and_held(directory))
+                break
+            except InUse:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+        yield
 
 
 def claimed(place: Path, locks: contextlib.ExitStack, name: Path | None = None) -> Path:

@@ -23,6 +23,14 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
+def is_regular(path: Path) -> bool:
+    """Whether a regular file is at a path; False for what no file can be named, such as 300 letters."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def parse(text: bytes | str) -> Any:
     """Parses JSON; raises a ValueError for anything that is not JSON, or that Python cannot hold.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.options import DataOption, JsonOption, path_option, print_json, print_table, say
+from tacit.cli.options import DataOption, JsonOption, LocaleOption, path_option, print_json, print_table, say
 
 data = typer.Typer(
     help="Known public corpora, statistics of any text, and text of chats.", no_args_is_help=True
@@ -40,6 +40,7 @@ def data_list(as_json: JsonOption = False) -> None:
 @data.command("describe")
 def data_describe(
     corpus: Annotated[str, typer.Argument(help="'typists', a known corpus, or a path.")] = "typists",
+    locale: LocaleOption = None,
     data: DataOption = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="typists.key=value", help="Settings of the typists.")
@@ -53,6 +54,8 @@ def data_describe(
       tacit data describe typists --set typists.label_skew=0
 
       tacit data describe ~/texts.jsonl.gz --json
+
+      tacit data describe mesajlar.jsonl --locale tr
     """
     import dataclasses
 
@@ -61,14 +64,14 @@ def data_describe(
     from tacit.runs.data import read_population
     from tacit.text import copies, overview, statistics
 
-    tables: dict[str, Any] = {"text": {"corpus": corpus}}
+    tables: dict[str, Any] = {"text": {"corpus": corpus} | ({"locale": locale} if locale else {})}
     for assignment in set_ or []:
         set_key(tables, assignment)
     config = from_tables(tables)
     with progress_bar() as progress:
         source = read_population(config, data, progress)
     with spinner("measuring"):
-        parts = overview.describe(corpus, overview.parts_of(corpus, source))
+        parts = overview.describe(corpus, overview.parts_of(corpus, source), config.text.locale)
     if as_json:
         values = {
             name: dataclasses.asdict(part.statistics)

@@ -40,7 +40,8 @@ def reproduce(
         bool,
         typer.Option(
             "--all",
-            help="Measure whatever is next over all tables: rows without a result, then seeds that claims need.",
+            help="Measure whatever is next over all tables, or those named: rows without a result, then seeds that "
+            "claims need.",
         ),
     ] = False,
     quick: Annotated[
@@ -55,6 +56,10 @@ def reproduce(
     minutes: Annotated[
         float, typer.Option(help="Start no new row after this many minutes; the same command resumes.", min=0)
     ] = math.inf,
+    processes: Annotated[
+        int,
+        typer.Option(help="--all: how many processes share the rows.", min=1),
+    ] = 1,
     out: Annotated[
         Path | None, path_option("--out", "Directory of results (default: results; with --quick none).")
     ] = None,
@@ -77,6 +82,8 @@ def reproduce(
 
       tacit reproduce --all --minutes 60 --data ~/data
 
+      tacit reproduce --all model-size local-epochs --minutes 60 --processes 8 --data ~/data
+
       tacit reproduce my-sweep.toml --seeds 5 --json
 
       tacit reproduce report
@@ -86,10 +93,17 @@ def reproduce(
     from tacit.experiments import runner
 
     names = names or []
-    _check(names, every, docs, quick, data, seeds, only, again, minutes)
+    _check(names, every, docs, quick, data, seeds, only, again, minutes, processes)
     folder = out or Path("results")
     if every:
-        return _all(folder, data, minutes, as_json)
+        return _all(
+            [entries.find(name) for name in names] or entries.entries(),
+            folder,
+            data,
+            minutes,
+            processes,
+            as_json,
+        )
     if names == ["list"]:
         return _list(folder, as_json)
     if names == ["report"]:
@@ -119,15 +133,21 @@ def _check(
     only: str,
     again: bool,
     minutes: float,
+    processes: int,
 ) -> None:
     """Refuses options that do not go together."""
     if every:
         own = {"--quick": quick, "--seeds": seeds, "--only": only, "--again": again}
-        idle = [*names, *(flag for flag, given in own.items() if given)]
+        known = [name for name in names if name in ("list", "report") or name.endswith(".toml")]
+        idle = [*known, *(flag for flag, given in own.items() if given)]
         if idle:
             raise TacitError(f"--all chooses rows and seeds by itself: leave out {', '.join(idle)}")
     elif not names:
         raise TacitError("name a table or figure of `tacit reproduce list`, or give --all")
+    if processes > 1 and not every:
+        raise TacitError(
+            "--processes is for --all; add --all, which can name tables: tacit reproduce --all table-2 …"
+        )
     for_runs = {
         "--quick": quick,
         "--data": data,
@@ -146,16 +166,21 @@ def _check(
         raise TacitError("--only, --again and --minutes are for full runs; leave them or --quick out")
 
 
-def _all(folder: Path, data: Path | None, minutes: float, as_json: bool) -> None:
+def _all(
+    chosen: list[Entry], folder: Path, data: Path | None, minutes: float, processes: int, as_json: bool
+) -> None:
     """Measures what is next, and says what it was."""
     from tacit.base.terminal import progress_bar
-    from tacit.experiments import entry as entries
     from tacit.experiments.next_rows import run_next
+    from tacit.experiments.processes import run_shared
 
-    start_jax()
-    keep_compiled()
     with progress_bar() as progress:
-        done = run_next(entries.entries(), folder, data, minutes, progress)
+        if processes > 1:
+            done = run_shared(chosen, folder, data, minutes, processes, progress)
+        else:
+            start_jax()
+            keep_compiled()
+            done = run_next(chosen, folder, data, minutes, progress)
     rows = [{"name": n.entry.name, "row": n.row.label, "seeds": n.seeds} for n in done.measured]
     if as_json:
         print_json({"measured": rows, "left": done.left, "refused": done.refused})

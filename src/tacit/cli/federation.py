@@ -61,6 +61,9 @@ def invite(
             metavar="URL",
         ),
     ] = "",
+    qr: Annotated[
+        bool, typer.Option("--qr", help="With --browser: also draw the link as a QR code.")
+    ] = False,
 ) -> None:
     """Invite a client: one file with all that it needs, and a key that only it has. Or a browser, by a link.
 
@@ -69,6 +72,8 @@ def invite(
       tacit federation invite home ana --out ana.invitation
 
       tacit federation invite home zoe --browser http://127.0.0.1:8095
+
+      tacit federation invite home max --browser https://keyboard.example.org --qr
     """
     from tacit.network import federation as directory
     from tacit.network import flower
@@ -76,11 +81,18 @@ def invite(
     flower.require()
     if bool(browser) == (out is not None):
         raise TacitError("give either --out FILE for a client, or --browser URL for a browser")
+    if qr and not browser:
+        raise TacitError("--qr draws the link of a browser; give its --browser URL")
     if browser:
-        from tacit.network.links import link
+        from tacit.network.links import link, picture
 
         address = link(browser, "")  # refuses a wrong address before anybody is invited
-        say(f"{address}{directory.invite_browser(place, name)}")
+        if qr:
+            picture(address)  # refuses a missing library before anybody is invited
+        address += directory.invite_browser(place, name)
+        say(address)
+        if qr:
+            typer.secho(picture(address), fg="bright_white", bg="black")
         return
     assert out is not None
     directory.invite(place, name, out)
@@ -122,7 +134,9 @@ def server(
     ] = 0,
     keyboard: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --browsers: a compact model for the keyboard page."),
+        typer.Option(
+            metavar="FILE", help="With --browsers: a model for the keyboard page: a network or n-grams."
+        ),
     ] = None,
 ) -> None:
     """Serve a federation in the foreground, until Ctrl-C.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from functools import cache
@@ -125,15 +124,15 @@ def log(file: Invited, as_json: JsonOption = False) -> None:
       tacit federation log ana.invitation
     """
     from tacit.network import federation as directory
+    from tacit.network import journal
     from tacit.network.leaving import has_left
 
     if not has_left(file):
         directory.read_invitation(file)
-    journal = journal_of(file)
-    if not journal.is_file():
+    lines = journal.lines(journal_of(file))
+    if not lines:
         say("this client has not taken part in anything yet")
         return
-    lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines() if line.endswith("}")]
     for line in lines:  # rounds are counted from 1 wherever people see them
         made = line.get("round") if line.get("task") == "train" else None
         line["round"] = made + 1 if type(made) is int else None

@@ -51,7 +51,7 @@ def write_model(
     words, model = distilled.vocabulary, distilled.model
     files = {n: out / n for n in NAMES}
     facts = _write_dictionary(files["words.dict"], files["words.combined"], distilled, name, given)
-    arpa.write(files["model.arpa"], words, model)
+    arpa.write(files["model.arpa"], words, model, language)
     openfst.write(files["model.fst.txt"], files["model.syms"], words.words, model)
     writer.write(files["model.tacit"], words, model, name=name, source="tacit distill", locale=language)
     return {n: path.stat().st_size for n, path in files.items()}, facts

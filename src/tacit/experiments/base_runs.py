@@ -9,14 +9,16 @@ pieces come from the clients' word counts (paper 4, section 7.1), made by `tacit
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tacit import runs
 from tacit.base.files import write_atomic
+from tacit.base.locks import made_and_held
 from tacit.counts.counted import CountOptions, counted_words
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
@@ -40,14 +42,29 @@ def trained(settings: Settings, seed: int, place: Place, supplement: str | None 
     if settings.get("text.inventory") == COUNTED:
         settings = _inventory_named(settings, str(_counted(settings, seed, place, supplement)))
     path = shared_folder(place) / f"base.{_code(settings)}.{seed}"
-    if not (path / "summary.json").is_file():
-        config = text.config_of(settings, seed, place)
+    if (path / "summary.json").is_file():
+        return path
+    config = text.config_of(settings, seed, place)
 
-        def told(record: dict[str, Any]) -> None:
-            place.say(f"training, round {record['round']}/{config.training.rounds}")
+    def told(record: dict[str, Any]) -> None:
+        place.say(f"training, round {record['round']}/{config.training.rounds}")
 
-        runs.train(config, path, (path / "config.toml").is_file(), place.data, [runs.Callback(round=told)])
+    with made_once(path, "summary.json") as is_missing:
+        if is_missing:
+            runs.train(
+                config, path, (path / "config.toml").is_file(), place.data, [runs.Callback(round=told)]
+            )
     return path
+
+
+@contextlib.contextmanager
+def made_once(path: Path, last: str) -> Iterator[bool]:
+    """Locks what rows share, and yields whether its last file is missing; another process gets `InUse`."""
+    lock = path.with_name(f"lock.{path.name}")
+    with made_and_held(lock):
+        yield not (path / last).is_file()
+        with contextlib.suppress(OSError):
+            lock.rmdir()
 
 
 @lru_cache(maxsize=4)  # compiled programs belong to a model that was read once

@@ -1,9 +1,11 @@
 """Measures an entry: every row with every seed, each saved as soon as it is done.
 
 A killed sweep resumes: finished parts are in `.parts`, named by the hash of their settings and the seed, so only rows
-whose settings have changed are measured again. Two more kinds of rows are skipped unless `again` is set: rows in the
-results file with their current settings (a row with too few seeds gets the missing ones), and rows whose run another
-entry has measured already (the row without noise of `noise` is a row of `table-2`, for example).
+whose settings have changed are measured again. Several processes may share a sweep (`parts`).
+
+Two more kinds of rows are skipped unless `again` is set: rows in the results file with their current settings (a row
+with too few seeds gets the missing ones), and rows whose run another entry has measured already (the row without noise
+of `noise` is a row of `table-2`, for example).
 """
 
 from __future__ import annotations
@@ -11,22 +13,21 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
-import re
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
-from tacit.base.files import cannot_write, to_json, write_atomic
-from tacit.base.locks import held, remove_leftovers
+from tacit.base.locks import InUse, remove_leftovers, waited_for
 from tacit.base.progress import Progress, no_progress
-from tacit.base.reading import read_object
+from tacit.experiments import parts
 from tacit.experiments.entry import Entry, Row, Settings, entries
-from tacit.experiments.results import Measured, cell, cells_of, check_folder, measured, row_of, write
+from tacit.experiments.parts import Parts
+from tacit.experiments.results import Measured, cell, check_folder, measured, row_of, write
 
 Say = Callable[[str], None]
 
@@ -67,11 +68,13 @@ def run(
     again: bool = False,
     minutes: float = math.inf,
     some: Sequence[Row] | None = None,
+    in_use: Say = lambda words: None,
 ) -> dict[str, Any]:
     """Measures the missing rows of an entry, writes `out`/NAME.json and returns its content.
 
-    After `minutes` no further row or seed is begun, and the complete rows are written. `some` are the rows to measure,
-    instead of those that contain `only`.
+    Every seed of a row is written as soon as it is measured. After `minutes` no further one is begun. `some` are the
+    rows to measure, instead of those that contain `only`. Several processes may run one entry: each measures what no
+    other is measuring, so what is in use elsewhere is missing in the returned content; `in_use` is told about it.
     """
     numbers = list(range(entry.seeds if seeds is None else seeds))
     known = {} if again else measured(entry, out)
@@ -85,34 +88,35 @@ def run(
     todo = [row for row in rows if row.label not in there]
     _check(entry, todo)
     check_folder(out)
-    parts = _parts(out, entry.name)
-    with held(parts, out / f"{entry.name}.json"):
-        remove_leftovers(parts)
-        deadline = time.monotonic() + 60 * minutes
-        earlier = {
-            (label, seed): cell
-            for label, row in known.items()
-            if "from" not in row
-            for seed, cell in cells_of(row).items()
-        }
-        finished = _cells(entry, todo, numbers, data, parts, progress, deadline, earlier)
-        result = write(entry, [*taken, *finished], out / f"{entry.name}.json")
-        done = there | {row["label"] for row in finished}
-        for row in rows:
-            if row.label in done:
-                for kept in parts.glob(f"{row.hash(entry.kind)}-*.json"):
-                    kept.unlink()
-        if not any(parts.glob("*-*.json")):
-            for begun in filter(_is_begun, parts.iterdir()):
-                shutil.rmtree(begun, ignore_errors=True)
+    sweep = Parts(entry, out)
+    parts.made(sweep)
+    with waited_for(sweep.folder):
+        remove_leftovers(sweep.folder)
+        write(entry, taken, sweep.results)
+    deadline, every = time.monotonic() + 60 * minutes, max(1, len(todo) * len(numbers))
+    measure = measure_of(entry.kind)
+    for n, (row, seed) in enumerate((row, seed) for row in todo for seed in numbers):
+        words = f"{entry.name}: {row.label}, seed {seed}"
+        progress(words, n / every)
+        place = _place(data, sweep.cell(row, seed), progress, n / every, words)
+        try:
+            if not parts.measure_alone(
+                sweep, row, seed, again, deadline, partial(_cell, row, seed, measure, place)
+            ):
+                break
+        except InUse:
+            in_use(words)
+        with waited_for(sweep.folder):
+            parts.add(sweep, row, numbers, again)
+    else:
+        progress("done", 1.0)
+    with waited_for(sweep.folder):
+        result = write(entry, [], sweep.results)
+        if not again:
+            parts.clean(sweep, result)
         with contextlib.suppress(OSError):  # it holds rows that are not finished
-            parts.rmdir()
+            sweep.folder.rmdir()
     return result
-
-
-def _is_begun(path: Path) -> bool:
-    """Whether this is the folder of a row and a seed: a hash of settings, a dash, a number."""
-    return re.fullmatch(r"[0-9a-f]{12}-\d+", path.name) is not None and path.is_dir()
 
 
 def _check(entry: Entry, rows: Sequence[Row]) -> None:
@@ -179,10 +183,20 @@ def run_quickly(
     """Measures the scaled-down entry. With `out`, writes `out`/NAME.quick.json, never NAME.json."""
     if out:
         check_folder(out)
-    small = entry.quickly()
-    with tempfile.TemporaryDirectory(prefix="tacit-quick-") as folder:
-        here = Path(folder)
-        finished = _cells(small, small.rows, list(range(seeds or 1)), data, here / "parts", progress)
+    small, numbers, measure = entry.quickly(), range(seeds or 1), measure_of(entry.kind)
+    todo = [(row, seed) for row in small.rows for seed in numbers]
+    cells: dict[str, list[dict[str, Any]]] = {}
+    with tempfile.TemporaryDirectory(prefix="tacit-quick-") as name:
+        here = Path(name)
+        for n, (row, seed) in enumerate(todo):
+            words = f"{small.name}: {row.label}, seed {seed}"
+            progress(words, n / len(todo))
+            folder = here / "parts" / f"{row.hash(small.kind)}-{seed}"
+            parts.make(folder)
+            place = _place(data, folder, progress, n / len(todo), words)
+            cells.setdefault(row.label, []).append(_cell(row, seed, measure, place))
+        progress("done", 1.0)
+        finished = [row_of(row, small.kind, numbers, cells[row.label]) for row in small.rows]
         return write(small, finished, (out or here) / f"{entry.name}.quick.json")
 
 
@@ -195,69 +209,11 @@ def chosen(entry: Entry, only: str) -> Sequence[Row]:
     return rows
 
 
-def _parts(out: Path, name: str) -> Path:
-    """Returns the folder of an unfinished sweep, which git ignores."""
-    parts = out / ".parts"
-    try:
-        (parts / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(parts, error) from None
-    if not (parts / ".gitignore").is_file():
-        write_atomic(parts / ".gitignore", "*\n")
-    return parts / name
-
-
-def _cells(
-    entry: Entry,
-    rows: Sequence[Row],
-    seeds: Sequence[int],
-    data: Path | None,
-    parts: Path,
-    progress: Progress,
-    deadline: float = math.inf,
-    earlier: Mapping[tuple[str, int], dict[str, Any]] | None = None,
-) -> list[dict[str, Any]]:
-    """Measures rows until the deadline; returns the complete ones. `earlier` are cells by label and seed."""
-    measure, done, every = measure_of(entry.kind), 0, max(1, len(rows) * len(seeds))
-    finished: list[dict[str, Any]] = []
-    for row in rows:
-        cells = []
-        for seed in seeds:
-            folder = parts / f"{row.hash(entry.kind)}-{seed}"
-            if earlier and (row.label, seed) in earlier:
-                cells.append(earlier[row.label, seed])
-                done += 1
-                continue
-            if not folder.with_suffix(".json").is_file() and time.monotonic() > deadline:
-                return finished
-            words = f"{entry.name}: {row.label}, seed {seed}"
-            progress(words, done / every)
-            place = _place(data, folder, progress, done / every, words)
-            cells.append(_cell(row, seed, measure, place))
-            done += 1
-        finished.append(row_of(row, entry.kind, seeds, cells))
-    progress("done", 1.0)
-    return finished
-
-
 def _place(data: Path | None, folder: Path, progress: Progress, done: float, words: str) -> Place:
     return Place(data, folder, lambda more: progress(f"{words}: {more}", done))
 
 
 def _cell(row: Row, seed: int, measure: Measure, place: Place) -> dict[str, Any]:
-    """Returns one row with one seed: reads it if it was measured before, else measures and saves it."""
-    kept = place.folder.with_suffix(".json")
-    if kept.is_file():
-        try:
-            return read_object(kept)
-        except (OSError, ValueError):
-            raise TacitError(f"{kept}: not a measured row of Tacit; remove it and measure again") from None
-    try:
-        place.folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(place.folder, error) from None
+    """Measures one row with one seed."""
     started = time.perf_counter()
-    record = cell(measure(row.settings, seed, place), time.perf_counter() - started)
-    write_atomic(kept, to_json(record) + "\n")
-    shutil.rmtree(place.folder, ignore_errors=True)
-    return record
+    return cell(measure(row.settings, seed, place), time.perf_counter() - started)

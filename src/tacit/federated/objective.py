@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from tacit.models.base import LanguageModel, ModelConfig, Params, product
+from tacit.models.base import LanguageModel, ModelConfig, Params, product, short_product
 from tacit.models.images import Classifier
 from tacit.text.packed import Rows
 
@@ -66,9 +66,9 @@ def fused_cross_entropy(
     """Returns the mean cross-entropy of softmax(features · matrixᵀ + bias), keeping the scores once.
 
     features [cells, size], matrix [vocabulary, size], targets [cells], −1 where empty. The scores are the largest
-    array of all (cells × vocabulary); they are kept in the precision of the products, the log-sum-exp over them
-    is float32, and the gradient is made from them in one pass. Both sizes are rounded up for the products: a
-    matrix unit reads rows that begin at odd addresses several times slower.
+    array of all (cells × vocabulary). The product writes them in its own precision, and the bias is added wherever
+    they are read. The log-sum-exp over them is float32, and the gradient is made from them in one pass. Both sizes
+    are rounded up for the products: a matrix unit reads rows that begin at odd addresses several times slower.
     """
     return _cross_entropy(config, features, matrix, bias, targets)[0]
 
@@ -84,25 +84,25 @@ def _cross_entropy(
     words, size = -len(matrix) % alignment(), -matrix.shape[1] % alignment()  # to add
     wide = jnp.pad(features.astype(config.precision), ((0, 0), (0, size)))
     large = jnp.pad(matrix.astype(config.precision), ((0, words), (0, size)))
-    scores = product(config)(wide, large.T) + jnp.pad(bias, (0, words), constant_values=_NEVER)
-    scores = scores.astype(config.precision)  # [cells, vocabulary + words]
-    real = targets >= 0
-    log_sum = jax.nn.logsumexp(scores.astype(jnp.float32), axis=-1)
-    wanted = jnp.take_along_axis(scores, jnp.maximum(targets, 0)[:, None], axis=-1)[:, 0].astype(jnp.float32)
+    scores = short_product(config)(wide, large.T)  # [cells, vocabulary + words]
+    padded = jnp.pad(bias, (0, words), constant_values=_NEVER)
+    log_sum = jax.nn.logsumexp(scores.astype(jnp.float32) + padded, axis=-1)
+    real, at = targets >= 0, jnp.maximum(targets, 0)
+    wanted = jnp.take_along_axis(scores, at[:, None], axis=-1)[:, 0].astype(jnp.float32) + bias[at]
     count = jnp.maximum(real.sum(), 1)
     mean = jnp.where(real, log_sum - wanted, 0).sum() / count
-    return mean, (scores, log_sum, wide, large, matrix, targets, count)
+    return mean, (scores, padded, log_sum, wide, large, matrix, targets, count)
 
 
 def _cross_entropy_gradient(
     config: ModelConfig, kept: Any, gradient: Array
 ) -> tuple[Array, Array, Array, None]:
-    scores, log_sum, wide, large, matrix, targets, count = kept
+    scores, padded, log_sum, wide, large, matrix, targets, count = kept
     words, size = matrix.shape
     share = jnp.where(targets >= 0, gradient / count, 0)[:, None]
     hit = jnp.arange(len(large)) == targets[:, None]
-    d = (jnp.exp(scores.astype(jnp.float32) - log_sum[:, None]) - hit) * share  # softmax less the target
-    d = d.astype(config.precision)
+    softmax = jnp.exp(scores.astype(jnp.float32) + padded - log_sum[:, None])
+    d = ((softmax - hit) * share).astype(config.precision)
     dot = product(config)
     bias = d.astype(jnp.float32).sum(axis=0)
     return dot(d, large)[:, :size], dot(d.T, wide)[:words, :size], bias[:words], None

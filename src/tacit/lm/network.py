@@ -65,6 +65,10 @@ def network_source(run: runs.Run, personal: Personal | None = None) -> DenseSour
         padded[0, : len(ids)] = ids
         scores = np.asarray(last_scores(padded, len(ids) - 1), np.float64)
         highest = scores.max()
+        if not np.isfinite(highest):  # also if one of them is NaN
+            raise TacitError(
+                f"{run.path}: its weights are too large to compute with; restore its checkpoints, or train again"
+            )
         return scores - (highest + np.log(np.exp(scores - highest).sum()))
 
     words, locale = list(run.vocabulary.words), run.config.text.locale

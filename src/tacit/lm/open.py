@@ -23,6 +23,7 @@ from tacit.ngram.compact import reader as compact
 from tacit.ngram.compact.model import compact_model
 from tacit.ngram.formats import arpa
 from tacit.ngram.model import automaton_model
+from tacit.text.locale import find
 
 Kind = Literal["run", "compact", "network8", "arpa"]
 
@@ -46,11 +47,20 @@ def open(path: str | os.PathLike[str], user: str | None = None) -> Model:
         return run_model(runs.load(path), user)
     if user is not None:
         raise TacitError(f"{path} is a file and has no personal models; give a run directory with --user")
+    model = _of_file(path, kind)
+    try:
+        find(model.source.locale)
+    except TacitError as error:  # of a newer Tacit
+        raise TacitError(f"{path}: {error}") from None
+    return model
+
+
+def _of_file(path: Path, kind: Kind) -> Model:
     if kind == "compact":
         return compact_model(compact.open(path), path.stat().st_size)
     if kind == "network8":
         return network8_model(network8.open(path))
-    return automaton_model(*arpa.read(path), size=path.stat().st_size)
+    return automaton_model(*arpa.read(path), size=path.stat().st_size, locale=arpa.locale_of(path))
 
 
 def kind_of(path: Path) -> Kind:

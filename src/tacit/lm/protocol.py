@@ -119,6 +119,9 @@ class Model:
     case: Literal["lower", "keep"]  # how text is read before it is encoded
     runtime: str  # what computes its answers, for reports
 
+    def __repr__(self) -> str:
+        return f"Model({len(self.words):,} words, {self.size:,} bytes, {self.runtime})"
+
     @property
     def words(self) -> tuple[str, ...]:
         """The vocabulary, in the order of its UTF-8 bytes."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -88,6 +89,13 @@ def product(config: ModelConfig) -> Product:
     With `float32` the product is true float32, not an accelerator's faster and coarser default.
     """
     return _bfloat16 if config.precision == "bfloat16" else _float32
+
+
+def short_product(config: ModelConfig) -> Product:
+    """Returns x @ w like `product`, with a result that is rounded to the configured precision too; no derivative."""
+    if config.precision == "bfloat16":  # a matrix unit adds in float32 and writes bfloat16
+        return partial(jnp.matmul, preferred_element_type=jnp.bfloat16)
+    return _float32
 
 
 def _float32(x: Array, w: Array) -> Array:

@@ -25,6 +25,11 @@ Product = Callable[[Array, Array], Array]
 Run = Callable[[Cell, Product, Weights, Any, Any], Array]
 
 
+def unrolling() -> int:
+    """Returns how many time steps are unrolled: on accelerators, launching one costs more than its arithmetic."""
+    return 1 if jax.default_backend() == "cpu" else 8
+
+
 def scan(cell: Cell, product: Product, weights: Weights, start: Any, inputs: Any) -> Array:
     """Returns the outputs of a cell, [time, batch, …], over `inputs`, a tree of [time, batch, …].
 
@@ -55,9 +60,7 @@ def _run(
         state, output = cell(state, x, multiply)
         return state, (output, seen)
 
-    # unrolled on accelerators, where launching a step costs more than its arithmetic
-    unroll = 1 if jax.default_backend() == "cpu" else 8
-    return jax.lax.scan(step, start, (inputs, offsets), unroll=unroll)[1]
+    return jax.lax.scan(step, start, (inputs, offsets), unroll=unrolling())[1]
 
 
 def _forward(cell: Cell, product: Product, weights: Weights, start: Any, inputs: Any) -> tuple[Array, Any]:

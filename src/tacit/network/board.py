@@ -24,11 +24,13 @@ from tacit.base.files import append_line, write_atomic
 from tacit.federated.algorithm import Trainer
 from tacit.network.office import Courier, Post, Question
 from tacit.network.work import Parcel, Refusal
+from tacit.privacy.secure.client import STAGES
 from tacit.runs.callbacks import Callback
 from tacit.runs.config import Config
 
 PROGRESS, ROUNDS = "progress.json", "rounds.jsonl"
 _EVERY = 1.0  # seconds between writes
+_NOTHING = Question("", 0, 0, 0, 0.0)
 
 
 class Board:
@@ -38,7 +40,8 @@ class Board:
         self.home, self.order, self.clock = home, order, clock
         self.connected = self.down = self.up = self.done = self.rounds = 0
         self.refused: Counter[str] = Counter()
-        self._trained = Question("train", 0, 0, 0, 0.0)  # the last question of this round's training
+        self._trained = _NOTHING  # the last question of this round's training
+        self._measuring = False  # whether the sum that is under way is of scores
         self._written, self._ends, self._began = -math.inf, -math.inf, clock()
         self._before: tuple[int, int, Counter[str]] = (0, 0, Counter())  # the round
 
@@ -62,8 +65,7 @@ class Board:
 
     def tell(self, question: Question) -> None:
         """Writes how a question stands: when it begins and ends, and between at most once a second."""
-        if question.task == "train":
-            self._trained = question
+        self._note(question)
         now, is_new = self.clock(), question.ends != self._ends
         if not is_new and now - self._written < _EVERY and question.accepted != question.goal:
             return
@@ -73,6 +75,16 @@ class Board:
         said |= {"bytes_down": self.down, "bytes_up": self.up}
         with contextlib.suppress(TacitError):  # a full disk: the round itself may still be made
             write_atomic(self.order / PROGRESS, json.dumps(said) + "\n")
+
+    def _note(self, question: Question) -> None:
+        """Keeps how training stands: of a secure sum whom its first stage asked, and who answered its latest."""
+        if question.task == "train":
+            self._trained = question
+        elif question.task == STAGES[0]:
+            self._measuring = self._trained.task == STAGES[-1]  # the second sum of a round is of scores
+            self._trained = self._trained if self._measuring else question
+        elif question.task in STAGES and not self._measuring:
+            self._trained = question._replace(asked=self._trained.asked, goal=self._trained.goal)
 
     def callback(self) -> Callback:
         """Returns the callback that logs rounds."""
@@ -92,8 +104,9 @@ class Board:
 
     def _after_round(self, record: dict[str, Any]) -> None:
         asked, (down, up, refused) = self._trained, self._before
+        empty = "abandoned" in record or not record.get("clients", 1)  # a private round does not say how many
         self.log(
-            "committed" if record.get("clients") else "abandoned",
+            "abandoned" if empty else "committed",
             round=record["round"],
             connected=self.connected,
             asked=asked.asked,
@@ -106,7 +119,7 @@ class Board:
         )
         self.done, self._began = record["round"], self.clock()
         self._before = self.down, self.up, Counter(self.refused)
-        self._trained = Question("train", 0, 0, 0, 0.0)
+        self._trained, self._measuring = _NOTHING, False
 
 
 class _Counted:

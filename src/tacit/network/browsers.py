@@ -17,15 +17,16 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tacit.base.errors import TacitError
+from tacit.lm.open import kind_of
 from tacit.network import federation
-from tacit.page import parts, server
-from tacit.page.models import PageModel
-from tacit.page.server import HEADERS, Answer
+from tacit.page import server
+from tacit.page.files import Answer, in_folder, version
+from tacit.page.models import PageModel, check_path
+from tacit.page.server import HEADERS
 
 JOIN = "/v1/join"
 HASHES = "/part/hashes.json"
@@ -51,30 +52,41 @@ class Shown(NamedTuple):
     """A file that a browser is given, with its headers."""
 
     body: bytes
-    headers: Mapping[str, str]
+    headers: dict[str, str]
 
 
 def site(model: Path | None = None) -> dict[str, Shown]:
-    """Returns every file that browsers are given, by its path; `model` is a compact file for the keyboard."""
+    """Returns every file that browsers are given, by its path; `model` is the keyboard's: a network or n-grams."""
     models = [_model(model)] if model else []
     problems = [] if models else ["This federation publishes no model for the keyboard yet"]
     keyboard = server.site(models, problems=problems)
-    common = {**HEADERS, "Cache-Control": "no-store"}  # a page and its scripts are of one version
-    shown = {path: Shown(one.body, {**common, "Content-Type": one.kind}) for path, one in keyboard.items()}
-    policy = {**common, "Content-Security-Policy": _PART_POLICY}
-    part = parts.part_files()
+    # a page and its scripts are of one version; the keyboard's service worker keeps what says that it is from Tacit
+    common = {**HEADERS, "Cache-Control": "no-store", "Server": "tacit"}
+
+    def headers(one: Answer) -> dict[str, str]:
+        return {**common, "Content-Type": one.kind, "Content-Security-Policy": one.policy}
+
+    shown = {path: Shown(one.body, headers(one)) for path, one in keyboard.items()}
+    worker = f"/{server.WORKER}"
+    shown[worker].headers["Cache-Control"] = keyboard[worker].cache
+    part = in_folder("part", _PART_POLICY) | in_folder("train", _PART_POLICY)
     part["/part/"] = part["/part/index.html"]
-    shown |= {path: Shown(one.body, {**policy, "Content-Type": one.kind}) for path, one in part.items()}
+    shown |= {path: Shown(one.body, headers(one)) for path, one in part.items()}
     hashes = {path: hashlib.sha256(one.body).hexdigest() for path, one in sorted(shown.items())}
-    listed = Answer("application/json", (json.dumps(hashes, indent=1) + "\n").encode())
-    shown[HASHES] = Shown(listed.body, {**policy, "Content-Type": listed.kind})
+    listed = Answer("application/json", (json.dumps(hashes, indent=1) + "\n").encode(), policy=_PART_POLICY)
+    # the keyboard asks for its worker by its hash, and for itself with a word
+    shown[f"{worker}?{version(shown[worker].body)}"] = shown[worker]
+    shown |= {f"/?{word}": shown["/"] for word in server.WORDS}
+    shown[HASHES] = Shown(listed.body, headers(listed))
     return shown
 
 
 def _model(file: Path) -> PageModel:
-    from tacit.ngram.compact import reader
-
-    reader.open(file)  # refuses what the page could not open
+    if kind_of(file) == "run":
+        raise TacitError(
+            f"{file} is a run; give the file of `tacit export` or the model.tacit of `tacit distill`"
+        )
+    check_path(file)  # refuses what the page could not open
     return PageModel("federated", "After training", "of this federation", file.read_bytes())
 
 

@@ -21,17 +21,17 @@ import contextlib
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from tacit.base.errors import TacitError, nearest
-from tacit.base.files import cannot_write, write_atomic
+from tacit.base.errors import TacitError, nearest, shown
+from tacit.base.files import write_atomic
 from tacit.base.locks import held
-from tacit.base.reading import read_object
+from tacit.base.reading import read_object, read_regular
 from tacit.base.transaction import Kind, transaction
 
 NAME = "federation.json"
@@ -91,7 +91,7 @@ def init(place: Path, host: str = "127.0.0.1", port: int = 9092) -> Federation:
             (folder / name).mkdir()
         write_atomic(folder / "ca.crt", authority)
         write_atomic(folder / "server.crt", server.public)
-        _write_secret(folder / "server.key", server.private)
+        write_atomic(folder / "server.key", server.private, secret=True)
         _write(made._replace(place=folder))
     return made
 
@@ -103,6 +103,9 @@ def read(place: Path) -> Federation:
         raise TacitError(
             f"{place} is no federation (it has no {NAME}); make one with `tacit federation init`"
         )
+    for folder in _FOLDERS:
+        if not (place / folder).is_dir():
+            raise TacitError(f"{place} has no folder {folder}, which every federation has; restore it")
     try:
         said = read_object(file)
         if said.get("format") != FORMAT:
@@ -111,34 +114,61 @@ def read(place: Path) -> Federation:
             Client(str(c["name"]), str(c["public"]), c.get("removed", False) is True, str(c.get("token", "")))
             for c in said["clients"]
         )
-        return Federation(place, str(said["host"]), int(said["port"]), clients)
+        host, port = said["host"], said["port"]
+        if not isinstance(host, str) or type(port) is not int or not 0 < port < 1 << 16:
+            raise ValueError("it has no host and port")
+        return Federation(place, host, port, clients)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise TacitError(f"{file} is not as Tacit writes it ({error}); restore it") from None
 
 
 def invite(place: Path, name: str, out: Path) -> Invitation:
-    """Invites a client: registers a new key for it, and writes the invitation."""
-    from tacit.network.keys import client_keys
+    """Invites a client: writes the invitation, and registers the new key in it.
 
-    if out.exists():
-        raise TacitError(f"{out} exists; choose another --out")
+    An invitation that was written and not registered, because the command was killed, is registered now.
+    """
+    from tacit.network.keys import client_keys, public_of
+
     with _changing(place):
-        federation = _with_room(place, name)
-        keys = client_keys()
-        given = Invitation(
-            name, federation.address, (place / "ca.crt").read_text("utf-8"), keys.private.decode()
-        )
-        _write_secret(out, (json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n").encode())
-        public = keys.public.decode()
+        federation = read(place)
+        authority = _authority(place / "ca.crt")
+        given = Invitation(name, federation.address, authority, "")
+        if out.exists():
+            given = _unregistered(federation, given, out)
+        _check_room(federation, name)
+        if not given.private:
+            given = given._replace(private=client_keys().private.decode())
+            write_atomic(out, json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n", secret=True)
+        public = public_of(given.private)
         write_atomic(place / "clients" / f"{name}.pub", f"{public} {name}\n")
         _write(federation._replace(clients=(*federation.clients, Client(name, public))))
     return given
 
 
+def _authority(file: Path) -> str:
+    """Returns the certificate that clients trust."""
+    try:
+        return read_regular(file).decode("ascii")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no PEM"
+        raise TacitError(f"{file}: cannot be read ({why}); restore it") from None
+
+
+def _unregistered(federation: Federation, wanted: Invitation, out: Path) -> Invitation:
+    """Returns the invitation in a file, if it is the wanted one but for its key, and no client has its name yet."""
+    with contextlib.suppress(TacitError):
+        found = read_invitation(out)
+        is_known = found.name in [client.name for client in federation.clients]
+        if found._replace(private="") == wanted and not is_known:
+            return found
+    raise TacitError(f"{out} exists; choose another --out")
+
+
 def invite_browser(place: Path, name: str) -> str:
     """Invites a browser: returns a new token, with which one browser can register its key, once."""
     with _changing(place):
-        federation = _with_room(place, name)
+        federation = read(place)
+        _check_room(federation, name)
         token = secrets.token_urlsafe(_TOKEN)
         _write(federation._replace(clients=(*federation.clients, Client(name, "", token=_hash(token)))))
     return token
@@ -170,14 +200,12 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _with_room(place: Path, name: str) -> Federation:
-    """Returns the federation, if a client of this name can be invited."""
+def _check_room(federation: Federation, name: str) -> None:
+    """Refuses a name that no client can have, or that one has."""
     if not _CLIENT.fullmatch(name):
         raise TacitError(f"a client's name is letters, digits, - and _, at most 64; {name!r} is not")
-    federation = read(place)
     if name in [client.name for client in federation.clients]:
         raise TacitError(f"{name} has been invited before; choose another name")
-    return federation
 
 
 def remove(place: Path, name: str) -> None:
@@ -208,12 +236,23 @@ def read_invitation(file: Path) -> Invitation:
         given = Invitation(*(said[name] for name in Invitation._fields))
         if not all(isinstance(part, str) and part for part in given):
             raise ValueError("a part is missing")
+        if not _is_address(given.address):
+            raise ValueError(f"{shown(given.address)} is not the address of a server, such as 192.0.2.1:9092")
     except KeyError as error:
         raise TacitError(f"{file} is not an invitation: it has no {error}; ask for another") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise TacitError(f"{file} is not an invitation ({why}); ask for another") from None
     return given
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is HOST:PORT; an IPv6 address stands in brackets."""
+    try:
+        parts = urlsplit(f"//{text}")
+        return bool(parts.hostname and parts.port) and parts.netloc == text and "@" not in text
+    except ValueError:
+        return False
 
 
 @contextlib.contextmanager
@@ -229,15 +268,3 @@ def _write(federation: Federation) -> None:
     del said["place"]
     said["clients"] = [client._asdict() for client in federation.clients]
     write_atomic(federation.place / NAME, json.dumps(said, indent=1) + "\n")
-
-
-def _write_secret(path: Path, content: bytes) -> None:
-    """Writes a new file that only its owner can read."""
-    try:
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise cannot_write(path, error) from None

@@ -24,7 +24,7 @@ from tacit.base.errors import TacitError
 
 _BIN = Path(sys.executable).parent
 _TETHER = Path(__file__).with_name("tether.py")
-_STARTS = 60.0  # seconds
+_STARTS = 600.0  # seconds; a program that has ended is noticed at once, a slow machine is waited for
 _STOPS = 15.0
 
 
@@ -180,6 +180,12 @@ def submit(place: Path, bundle: Path, settings: Mapping[str, str]) -> int:
     """Starts a run of an app bundle; returns Flower's number for it."""
     given = " ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())
     return int(command(place, "run", str(bundle), "here", "--run-config", given)["run-id"])
+
+
+def has_ended(place: Path, run: int) -> bool:
+    """Returns whether Flower says that a run has ended."""
+    (said,) = command(place, "list", "here", "--run-id", str(run))["runs"]
+    return str(said["status"]).startswith("finished")
 
 
 def abandon(place: Path, run: int) -> None:

@@ -9,9 +9,11 @@ takes the key of an invited browser.
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -72,7 +74,7 @@ class Doors(NamedTuple):
     """What the gate gives beside the calls of clients."""
 
     files: Mapping[str, bytes] = NOTHING  # by GET, by their path
-    pages: Mapping[str, Shown] = MappingProxyType({})  # and these, with their headers
+    pages: Mapping[str, Shown] = MappingProxyType({})  # and these, with their headers; a few have a query
     join: Join | None = None  # takes the key of an invited browser
 
 
@@ -105,11 +107,13 @@ def gate(inner: str, authority: str, transport: Any = None, doors: Doors = NO_DO
 
 async def _answer(request: Request, client: httpx.AsyncClient, rate: Rate, doors: Doors) -> Response:
     path = request.scope["path"]
-    if request.method == "GET" and not request.scope["query_string"]:
-        if path in doors.files:
-            return _file(request, Shown(doors.files[path], _DOWNLOAD), rate)
-        if path in doors.pages:
-            return _file(request, doors.pages[path], rate)
+    if request.method == "GET":
+        query = request.scope["query_string"].decode("latin-1")
+        address = f"{path}?{query}" if query else path
+        if address in doors.files:
+            return _file(request, Shown(doors.files[address], _DOWNLOAD), rate)
+        if address in doors.pages:
+            return _file(request, _packed(request, doors.pages[address]), rate)
     joins = doors.join is not None and path == browsers.JOIN
     if not (path in PATHS or joins) or request.method != "POST" or request.scope["query_string"]:
         return PlainTextResponse("not found\n", 404)
@@ -138,6 +142,18 @@ def _file(request: Request, shown: Shown, rate: Rate) -> Response:
     if not rate.allows(request.client.host if request.client else "", 1 + len(shown.body) / 2**20):
         return _too_many()
     return Response(shown.body, 200, dict(shown.headers))
+
+
+def _packed(request: Request, shown: Shown) -> Shown:
+    """Returns a file by gzip, if the browser reads that."""
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return shown
+    return Shown(_gzip(shown.body), {**shown.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
+
+
+@lru_cache(maxsize=256)
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0)
 
 
 def _too_many() -> Response:

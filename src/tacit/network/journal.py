@@ -6,6 +6,7 @@ of the text or of an update.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,17 +31,25 @@ def write(file: Path, now: float, line: Mapping[str, Any]) -> dict[str, Any]:
 def last_answers(file: Path) -> dict[str, float]:
     """Returns when a client has last done each kind of work, by the order of the lines."""
     latest: dict[str, float] = {}
-    try:
-        lines = read_regular(file).splitlines()
-    except FileNotFoundError:
-        return latest
-    except OSError as error:
-        raise TacitError(f"{file}: {error.strerror}; without it the period cannot be kept") from None
-    for line in lines:
+    for said in lines(file):
         try:
-            said: Any = parse(line)
             if said["ended"] in (ANSWERED, CLOCK):
                 latest[str(said["task"])] = datetime.datetime.fromisoformat(said["time"]).timestamp()
-        except (ValueError, TypeError, KeyError, OverflowError):  # a line that a crash cut short
+        except (ValueError, TypeError, KeyError, OverflowError):  # not a line of Tacit's
             continue
     return latest
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    """Returns the lines of a journal, none if there is no journal; what a crash cut short is left out."""
+    try:
+        written = read_regular(file).splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise TacitError(f"{file}: cannot be read ({error.strerror}); restore it, or remove it") from None
+    said = []
+    for line in written:
+        with contextlib.suppress(ValueError):
+            said.append(parse(line))
+    return [line for line in said if isinstance(line, dict)]

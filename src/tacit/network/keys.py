@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
     load_der_public_key,
+    load_ssh_private_key,
 )
 from cryptography.x509.oid import NameOID
 
@@ -42,6 +43,17 @@ def client_keys() -> Pair:
         key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()),
         key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH),
     )
+
+
+def public_of(private: str) -> str:
+    """Returns the public half of a client's key, in OpenSSH's format."""
+    try:
+        key = load_ssh_private_key(private.encode(), None)
+    except (ValueError, UnsupportedAlgorithm):
+        raise TacitError(
+            "the invitation's key cannot be read; remove the invitation, then invite again"
+        ) from None
+    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def openssh(spki: bytes) -> str:

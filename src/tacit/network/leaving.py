@@ -1,4 +1,4 @@
-"""Leaving a federation for good: the private key in the invitation is overwritten, and a note takes its place.
+"""Leaving a federation for good: the private key in the invitation is overwritten by a note.
 
 A running client looks at its invitation, and ends when it finds the note. The journal stays. On a disk that writes to
 a new place each time, as flash memory does, old bytes may survive until they are reused: the server can lock the key
@@ -44,11 +44,13 @@ def has_left(file: Path) -> bool:
 
 
 def overwrite(file: Path, content: bytes = b"") -> None:
-    """Overwrites a file where it lies, first with zeros: what was in it is not left in a freed block."""
+    """Overwrites a file where it lies, up to its end: what was in it is not left in a freed block.
+
+    A process that is killed has written all of the content or nothing: it is one write, filled up with spaces.
+    """
     with file.open("r+b", buffering=0) as opened:
-        opened.write(bytes(os.fstat(opened.fileno()).st_size))
+        size = os.fstat(opened.fileno()).st_size
+        opened.write(content.ljust(size) if content else bytes(size))
         os.fsync(opened.fileno())
-        opened.seek(0)
-        opened.write(content)
-        opened.truncate()
+        opened.truncate(len(content))
         os.fsync(opened.fileno())

@@ -5,6 +5,7 @@ What stands behind # is not sent to any server when the link is opened, and is i
 
 from __future__ import annotations
 
+import io
 from urllib.parse import urlsplit
 
 from tacit.base.errors import TacitError
@@ -32,3 +33,18 @@ def link(address: str, token: str) -> str:
             "certificate in front (docs/deploy.md), and write https"
         )
     return f"{parts.scheme}://{parts.netloc}/part/#join={token}"
+
+
+def picture(address: str) -> str:
+    """Returns a link as a QR code for a terminal: half blocks, two rows of modules in a line; light is drawn."""
+    try:
+        import segno
+    except ImportError:
+        raise TacitError(
+            "--qr needs segno: install Tacit with its extra, `pip install 'tacit[network]'`"
+        ) from None
+
+    drawn = io.StringIO()
+    # the lowest correction of errors makes the largest modules; a screen has no dirt to correct for
+    segno.make_qr(address, error="l", boost_error=False).terminal(out=drawn, compact=True)
+    return drawn.getvalue().rstrip("\n")

@@ -28,7 +28,7 @@ from tacit.runs.config import Config
 from tacit.runs.directory import METRICS
 from tacit.text.vocabulary import Vocabulary
 
-_STARTS = 90.0  # seconds until an app has begun
+_ASKS = 30.0  # seconds between questions whether a run that has not begun has ended
 _LOOK = 0.5
 
 
@@ -82,7 +82,7 @@ def give(
         shutil.rmtree(order)
         raise
     try:
-        return _watch(place, order, out, on_round)
+        return _watch(place, order, number, out, on_round)
     except BaseException:
         if not (order / "ended.json").is_file():
             with contextlib.suppress(TacitError):  # a server that has died has no run to stop
@@ -90,9 +90,11 @@ def give(
         raise
 
 
-def _watch(place: Path, order: Path, out: Path, on_round: Callable[[dict[str, Any]], None]) -> Any:
-    """Waits for the end of an order, and tells of each round; returns the answer."""
-    told, began = 0, time.monotonic()
+def _watch(
+    place: Path, order: Path, number: int, out: Path, on_round: Callable[[dict[str, Any]], None]
+) -> Any:
+    """Waits for the end of an order, and tells of each round; returns the answer. `number` is Flower's of the run."""
+    told, asks = 0, time.monotonic() + _ASKS
     was_working = False
     while not (order / "ended.json").is_file():
         working = is_locked(order)
@@ -101,11 +103,11 @@ def _watch(place: Path, order: Path, out: Path, on_round: Callable[[dict[str, An
             raise TacitError(
                 f"the process of the run ended; {place / 'logs/superlink.log'} says why; resume with --resume"
             )
-        if not (was_working or working) and time.monotonic() - began > _STARTS:
-            raise TacitError(
-                f"the run has not begun after {_STARTS:.0f} s; {place / 'logs/superlink.log'} may say why"
-            )
         was_working = was_working or working
+        if not was_working and time.monotonic() > asks:
+            if flower.has_ended(place, number) and not (order / "ended.json").is_file():
+                raise TacitError(f"the run ended before it began; {place / 'logs/superlink.log'} may say why")
+            asks = time.monotonic() + _ASKS
         time.sleep(_LOOK)
     _tell(out, told, on_round)
     ended = read_object(order / "ended.json")

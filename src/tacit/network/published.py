@@ -127,7 +127,7 @@ def _get(invitation: Invitation, name: str, most: int) -> bytes:
                     )
                 parts.append(part)
             return b"".join(parts)
-    except (httpx.HTTPError, ssl.SSLError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
         raise TacitError(
             f"cannot fetch {name} from {invitation.address}: {error}; is the server running, and the invitation valid?"
         ) from None

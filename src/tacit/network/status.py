@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from pathlib import Path
 from typing import Any
 
+from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
 from tacit.base.locks import lock
-from tacit.base.reading import read_object
+from tacit.base.reading import read_object, read_regular
 from tacit.network import federation
 from tacit.runs.directory import METRICS
 
@@ -51,18 +53,37 @@ def stop(place: Path) -> bool:
     federation.read(place)
     if not is_locked(place / "flower"):
         return False
-    os.kill(int((place / PID).read_text("utf-8")), signal.SIGTERM)
+    os.kill(_server(place / PID), signal.SIGTERM)
     until = time.monotonic() + _STOPS
     while is_locked(place / "flower") and time.monotonic() < until:
         time.sleep(0.1)
     return True
 
 
+def _server(file: Path) -> int:
+    """Returns the number of the server's process; 0 and -1 would be many processes."""
+    with contextlib.suppress(OSError, ValueError):
+        if (number := int(read_regular(file))) > 1:
+            return number
+    raise TacitError(f"{file} does not tell the server's process; end it with Ctrl-C where it runs")
+
+
+def record(file: Path) -> dict[str, Any]:
+    """Returns what a file of an order says."""
+    try:
+        return read_object(file)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise TacitError(
+            f"{file} is not as Tacit writes it ({why}); restore it, or remove its folder"
+        ) from None
+
+
 def run_of(order: Path) -> dict[str, Any]:
     """Returns how the run of an order stands."""
-    said = read_object(order / "order.json")
+    said = record(order / "order.json")
     out, work = Path(str(said.get("out"))), str(said.get("work", "train"))
-    ended = read_object(order / "ended.json") if (order / "ended.json").is_file() else {}
+    ended = record(order / "ended.json") if (order / "ended.json").is_file() else {}
     state = str(ended.get("state", "running" if is_locked(order) else "cut off"))
     return {
         "run": order.name,

@@ -14,15 +14,16 @@ from tacit.ngram import automaton
 from tacit.ngram.automaton import Automaton, distributions
 from tacit.ngram.score import score
 from tacit.text.flat import ends
+from tacit.text.locale import DEFAULT
 from tacit.text.vocabulary import BOS, SPECIALS, Vocabulary
 
 _RECENT = 32  # words of a context that are read; no n-gram is longer
 
 
-def automaton_model(vocabulary: Vocabulary, model: Automaton, size: int = 0) -> Model:
+def automaton_model(vocabulary: Vocabulary, model: Automaton, size: int = 0, locale: str = DEFAULT) -> Model:
     """Returns the `Model` of an automaton over a vocabulary; `size` is the length of its file in bytes, if any."""
     return Model(
-        source=automaton_source(vocabulary, model),
+        source=automaton_source(vocabulary, model, locale),
         bulk=Bulk(vocabulary, lambda text: score(model, text), automaton_along(vocabulary, model)),
         size=size,
         case="keep" if vocabulary.cased else "lower",
@@ -30,7 +31,7 @@ def automaton_model(vocabulary: Vocabulary, model: Automaton, size: int = 0) -> 
     )
 
 
-def automaton_source(vocabulary: Vocabulary, model: Automaton) -> DenseSource:
+def automaton_source(vocabulary: Vocabulary, model: Automaton, locale: str = DEFAULT) -> DenseSource:
     """Returns the `WordSource` of an automaton."""
     shape = model.topology
 
@@ -42,7 +43,7 @@ def automaton_source(vocabulary: Vocabulary, model: Automaton) -> DenseSource:
         log_p[BOS] = -np.inf
         return log_p
 
-    return dense(vocabulary.words, forward)
+    return dense(vocabulary.words, forward, locale=locale)
 
 
 def automaton_along(

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-import gzip
-import hashlib
 import io
 import json
 import re
@@ -27,32 +25,16 @@ from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
 from socketserver import TCPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 from tacit.base.errors import TacitError
 from tacit.keyboard import dictionary, layout, parameters
+from tacit.page.files import TYPES, Answer, packed, tuning, version
 from tacit.page.models import PageModel
 from tacit.text.locale import ENGLISH, Locale
 from tacit.text.locale_segments import RUNS, table
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src data:",
-        "manifest-src data:",
-        "worker-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types tacit-worker",  # for the address of the service worker and nothing else (install.js)
-    )
-)
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -61,36 +43,11 @@ HEADERS = {
 }
 SECONDS = 30.0  # that a connection may take for a request, and for reading the answer
 CONNECTIONS = 64  # at once; a browser opens six
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".png": "image/png",
-}
 _MODULES = b"<!-- modules -->"
 _IMPORT = re.compile(r'^(?:import|export|\}).* from "\./(\w+\.js)";$', re.MULTILINE)
 DICTIONARY = "dictionary.hashes"
 WORKER = "worker.js"  # the service worker, asked for with its hash
-
-
-class Answer(NamedTuple):
-    """The response to a path."""
-
-    kind: str
-    body: bytes
-    cache: str = "no-store"  # its Cache-Control
-    packed: bytes = b""  # the body by gzip; nothing if that is not worth it
-
-
-def packed(answer: Answer) -> Answer:
-    """Returns a response with its body by gzip beside it, if that is text.
-
-    >>> packed(Answer("text/css", 99 * b"a { }")).packed[:2].hex(), packed(Answer("image/png", b"")).packed
-    ('1f8b', b'')
-    """
-    if not answer.kind.startswith(("text/", "application/json")):
-        return answer
-    return answer._replace(packed=gzip.compress(answer.body, 9, mtime=0))
+WORDS = ("compare", "own")  # with which the page may be asked for, as `/?compare`
 
 
 Site = Mapping[str, Answer]
@@ -155,12 +112,12 @@ def site(
         "parameters": parameters.as_json(),
         "capitals": dict(capitals),
         **({"dictionary": DICTIONARY} if words else {}),
-        "worker": f"{WORKER}?{hashlib.sha256(worker.body).hexdigest()[:16]}",
+        "worker": f"{WORKER}?{version(worker.body)}",
         "files": ["./", *own],
     }
     files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
-    files = {name: packed(answer) for name, answer in files.items()}
-    return {"/": files["index.html"], **{f"/{name}": answer for name, answer in files.items()}}
+    by_path = {f"/{name}": answer for name, answer in files.items()} | tuning()
+    return {path: packed(answer) for path, answer in {"/": files["index.html"], **by_path}.items()}
 
 
 def locale_json(locale: Locale) -> dict[str, Any]:
@@ -318,6 +275,7 @@ def _handler(files: Site, local_only: bool) -> type[BaseHTTPRequestHandler]:
             if takes and answer.packed:
                 self.send_header("Content-Encoding", "gzip")
             self.send_header("Cache-Control", answer.cache)
+            self.send_header("Content-Security-Policy", answer.policy)
             for name, value in HEADERS.items():
                 self.send_header(name, value)
             self.end_headers()

@@ -37,6 +37,7 @@ from tacit.privacy.ledger import Release, no_epsilon
 
 _FINE, _COARSE = 5e-5, 3e-4  # width of a bin of the privacy loss, as a share of ε
 _WIDEST = 50.0  # bins wider than this hold the whole loss of a release
+_TOO_SMALL = "the noise is too small for a finite ε"
 _POINTS = 500  # of a curve, at most
 _CURVE = 50  # points of a curve at which PLD is computed
 
@@ -87,10 +88,12 @@ def spent(releases: Sequence[Release], delta: float) -> Spent:
     if parts.delta >= delta:
         reason = f"thresholds alone fail with probability {parts.delta:g}, not below δ = {delta:g}; ask for a larger δ"
         return Spent(None, reason, None, None, None, assumption(releases))
+    if math.isinf(parts.gaussian):
+        return Spent(None, _TOO_SMALL, None, None, None, assumption(releases))
     by_rdp, by_pld = rdp(parts, delta), pld(parts, delta)
     both = [value for value in (by_rdp, by_pld) if math.isfinite(value)]
     if not both:
-        return Spent(None, "the noise is too small for a finite ε", None, None, None, assumption(releases))
+        return Spent(None, _TOO_SMALL, None, None, None, assumption(releases))
     return Spent(min(both), "", _finite(by_rdp), _finite(by_pld), zcdp(parts), assumption(releases))
 
 
@@ -121,15 +124,20 @@ def sorted_parts(releases: Sequence[Release]) -> Parts:
         elif release.mechanism == "gaussian" and release.sampling == "poisson" and release.rate < 1:
             sampled[z, release.rate] += 1
         elif release.participations:
-            bounded[release.what, release.participations].append(1 / z**2)
+            bounded[release.what, release.participations].append(_square(1 / z))
         else:
-            gaussian += 1 / z**2
+            gaussian += _square(1 / z)
     for (_, most), costs in bounded.items():  # the worst client takes part in the costliest of them
         gaussian += sum(sorted(costs, reverse=True)[:most])
     for (z, sensitivity, *_), rounds in matrix.items():
         # a round made twice repeats a row of C; a matrix with every row so often has √so often the sensitivity
-        gaussian += max(rounds.values()) * (sensitivity / z) ** 2
+        gaussian += max(rounds.values()) * _square(sensitivity / z)
     return Parts(gaussian, tuple((z, q, n) for (z, q), n in sampled.items()), tuple(laplace.items()), delta)
+
+
+def _square(x: float) -> float:
+    """Returns x², ∞ if it is larger than any float; `**` would raise an error."""
+    return x * x
 
 
 def rdp(parts: Parts, delta: float, rough: bool = False) -> float:

@@ -55,6 +55,8 @@ def read_config(path: Path) -> Config:
     try:
         content = file.read_bytes()
         tables = tomllib.loads(content.decode())
+    except OSError as error:
+        raise TacitError(f"{file}: cannot be read ({error.strerror}); restore the file") from None
     except (ValueError, RecursionError) as error:
         raise TacitError(f"{file}: not valid TOML: {error}") from None
     tables = as_named(without_format(tables, file, required=True), file, content)

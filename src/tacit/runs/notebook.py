@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.base import settings as settings_
 from tacit.base.cores import use_all_cores
 from tacit.base.errors import TacitError
+from tacit.base.files import cannot_write
 from tacit.base.table import Table
 from tacit.base.terminal import progress_bar
 from tacit.federated import plugins
@@ -78,6 +79,10 @@ def train(
     if out is not None and not str(out):
         raise TacitError("out is empty; give it a path, or leave it out")
     place = Path("runs") / name if out is None else Path(out)
+    try:
+        place.exists()
+    except OSError as error:  # a name that is too long
+        raise cannot_write(place, error) from None
     if (place / "config.toml").is_file():
         directory.check(config, place, resume=True)
         run = Run(place)

@@ -5,9 +5,12 @@ Figures are made as objects, never through pyplot, which would change the plots 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
+import os
 import re
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,10 +18,19 @@ from typing import Any
 # matplotlib reports a home directory that cannot be written, but only to those who listen: standard error is for errors
 logging.getLogger("matplotlib").addHandler(logging.NullHandler())
 
-from matplotlib import rc_context, ticker  # noqa: E402
+# A backend that matplotlib does not know fails its import. It is of no use here, where no window is drawn; a notebook
+# that imports pyplot later gets the one that it asks for.
+_backend = os.environ.pop("MPLBACKEND", "") if "matplotlib" not in sys.modules else ""
+
+from matplotlib import rc_context, rcParams, ticker  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from tacit.base.printable import printable  # noqa: E402
+
+if _backend:
+    os.environ["MPLBACKEND"] = _backend
+    with contextlib.suppress(ValueError):
+        rcParams["backend"] = _backend
 
 PICTURE = "a picture by Tacit"
 COLOURS = ("#0b6e99", "#c4572a", "#5b8c3a", "#7b5ea7", "#8a6d3b", "#3a7d7c", "#b03a6b", "#555555")

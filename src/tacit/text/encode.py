@@ -28,7 +28,7 @@ from tacit.text.parallel import cores, in_order
 from tacit.text.pieces import Spelling
 from tacit.text.population import Population
 from tacit.text.spill import Spill, release
-from tacit.text.tokens import tokenize
+from tacit.text.tokens import plain, tokenize
 from tacit.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
 _TOGETHER, _MADE_TOGETHER = 1 << 15, 1 << 11  # messages in a portion: of a file, and of generated text
@@ -75,8 +75,12 @@ def splitter(lower: bool, pretokenized: bool, locale: str = DEFAULT) -> Callable
     ['ışık', 'iyi']
     """
     language = find(locale)
-    split = str.split if pretokenized else partial(tokenize, locale=language)
-    return (lambda text: split(language.lower(text))) if lower else split
+    if pretokenized:
+        return (lambda text: language.lower(text).split()) if lower else str.split
+    split = partial(tokenize, locale=language)
+    return (
+        (lambda text: split(language.lower(plain(text)))) if lower else split
+    )  # a decomposed İ is a capital, too
 
 
 def numbered(

@@ -34,7 +34,7 @@ def table(model: str) -> dict[str, dict[str, int]]:
     """Returns BudouX's table of a model, for the page."""
     if not util.find_spec("budoux"):
         raise TacitError(
-            "words of a script without spaces are found by BudouX: pip install 'tacit[segments]'"
+            "words of a script without spaces are found by BudouX: pip install budoux, or 'tacit[segments]'"
         )
     text = (resources.files("budoux") / "models" / f"{model}.json").read_text("utf-8")
     found: dict[str, dict[str, int]] = json.loads(text)

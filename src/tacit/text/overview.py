@@ -16,6 +16,7 @@ from tacit.base.table import Table
 from tacit.text import catalogue, copies, statistics
 from tacit.text.copies import Copy
 from tacit.text.corpus import Corpus, SplitCorpus
+from tacit.text.locale import DEFAULT, find
 from tacit.text.population import Message, Population
 from tacit.text.prepare import TextConfig, read_population
 from tacit.text.statistics import Statistics
@@ -41,8 +42,9 @@ class Description(NamedTuple):
     left_out: tuple[str, ...]  # users excluded from a known corpus: copies, or not a single person
 
     def notes(self) -> list[str]:
-        """Returns notes on copies and excluded users, a line each."""
-        notes = [
+        """Returns notes on the script, copies and excluded users, a line each."""
+        notes = [self.statistics.remark] if self.statistics.remark else []
+        notes += [
             f"{copy.share:.0%} of the longer messages of {copy.user} are also those of {copy.of}"
             for copy in self.copies or ()
         ]
@@ -64,8 +66,8 @@ class CorpusView:
         corpus.describe()
     """
 
-    def __init__(self, name: str, source: Population | SplitCorpus) -> None:
-        self._name = name
+    def __init__(self, name: str, source: Population | SplitCorpus, locale: str = DEFAULT) -> None:
+        self._name, self._locale = name, locale
         self._parts = parts_of(name, source)
         self._split = isinstance(source, SplitCorpus)
 
@@ -106,7 +108,7 @@ class CorpusView:
         Example:
             tacit.corpus("messages.jsonl").describe()
         """
-        parts = describe(self._name, self._parts)
+        parts = describe(self._name, self._parts, self._locale)
         columns = {part: dict(statistics.rows(figures.statistics)) for part, figures in parts.items()}
         for part, figures in parts.items():
             if notes := figures.notes():
@@ -120,11 +122,14 @@ class CorpusView:
         return f"{self.name}: {len(self):,} people, {messages:,} messages"
 
 
-def corpus(name: str | Path, *, data: str | Path | None = None, **typists: Any) -> CorpusView:
+def corpus(
+    name: str | Path, *, data: str | Path | None = None, locale: str = DEFAULT, **typists: Any
+) -> CorpusView:
     """Opens a corpus for inspection: the built-in "typists", a known corpus by name, or a file by path.
 
     A known corpus must already be in the directory `data` (default: $TACIT_DATA or ~/.cache/tacit), for example by
-    `tacit data get`. Other keywords are settings of the built-in typists, such as `users` and `messages`.
+    `tacit data get`. Statistics follow the rules of `locale`, the language of the text. Other keywords are settings of
+    the built-in typists, such as `users` and `messages`.
 
     Example:
         tacit.corpus("typists", users=50, messages=20).describe()
@@ -137,7 +142,8 @@ def corpus(name: str | Path, *, data: str | Path | None = None, **typists: Any) 
         )
     config: TypistsConfig = build(TypistsConfig, typists, "typists.")
     directory = None if data is None else Path(data)
-    return CorpusView(named, read_population(TextConfig(corpus=named), config, directory))
+    text = TextConfig(corpus=named, locale=find(locale).code)
+    return CorpusView(named, read_population(text, config, directory), text.locale)
 
 
 def parts_of(name: str, source: Population | SplitCorpus) -> dict[str, Population]:
@@ -147,14 +153,17 @@ def parts_of(name: str, source: Population | SplitCorpus) -> dict[str, Populatio
     return {name: source}
 
 
-def describe(name: str, parts: Mapping[str, Population]) -> dict[str, Description]:
-    """Describes each part of a corpus; searches for copies in parts of at most `copies.MOST` messages."""
+def describe(name: str, parts: Mapping[str, Population], locale: str = DEFAULT) -> dict[str, Description]:
+    """Describes each part of a corpus by the rules of a locale.
+
+    Copies are searched for in parts of at most `copies.MOST` messages.
+    """
     left_out = tuple(catalogue.aside(name))
 
     def one(part: Population) -> Description:
         collected = isinstance(part, Corpus)  # simulated typists are never copies
         too_large = collected and bool(part.sizes().sum() > copies.MOST)
         copied = copies.find(part) if collected and not too_large else None
-        return Description(statistics.describe(part), copied, too_large, left_out)
+        return Description(statistics.describe(part, locale=locale), copied, too_large, left_out)
 
     return {key: one(part) for key, part in parts.items()}

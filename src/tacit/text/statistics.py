@@ -30,6 +30,8 @@ import numpy as np
 
 from tacit.base.errors import TacitError
 from tacit.text.encode import splitter
+from tacit.text.locale import DEFAULT, find
+from tacit.text.locale_script import remark
 from tacit.text.population import Population
 
 _SHUFFLES = 3  # random assignments to average for the null
@@ -61,12 +63,22 @@ class Statistics:
     concept_shift: float  # bits
     quantity_gini: float  # 0 if all have the same amount; near 1 if one person has everything
     quantity_log_sd: float
+    locale: str  # code of the language whose rules split and lower-cased the text
+    remark: str  # a line if the text is in another script than the locale's, else ""
 
 
-def describe(population: Population, *, people: int = 400, messages: int = 200, seed: int = 0) -> Statistics:
+def describe(
+    population: Population,
+    *,
+    people: int = 400,
+    messages: int = 200,
+    seed: int = 0,
+    locale: str = DEFAULT,
+) -> Statistics:
     """Reads at most `people` people and `messages` messages of each, chosen by `seed`, and measures them.
 
-    If there are fewer people, more messages of each are read, so that the total stays the same.
+    If there are fewer people, more messages of each are read, so that the total stays the same. Text is split and
+    lower-cased by the rules of `locale`, a code.
 
     >>> from tacit.text.corpus import from_messages
     >>> s = describe(from_messages("demo", {"ana": ["oi tudo bem", "oi"], "bo": ["hello there", "hello"]}))
@@ -80,7 +92,7 @@ def describe(population: Population, *, people: int = 400, messages: int = 200, 
     rng = np.random.default_rng(seed)
     sizes = np.asarray(population.sizes(), np.int64)  # [people]
     who = _sample(len(population), people, rng)
-    text = _read(population, who, messages * people // len(who), rng)
+    text = _read(population, who, messages * people // len(who), rng, locale)
     word = text.next != _END  # [positions]
     held = sizes[sizes > 0]
     return Statistics(
@@ -90,7 +102,7 @@ def describe(population: Population, *, people: int = 400, messages: int = 200, 
         people_read=text.people,
         messages_read=len(text.texts),
         tokens=int(text.length.sum()),
-        word_types=text.word_types,
+        word_types=len(text.words),
         messages_median=float(np.median(sizes)),
         messages_p90=float(np.quantile(sizes, 0.9)),
         messages_max=int(sizes.max()),
@@ -104,6 +116,8 @@ def describe(population: Population, *, people: int = 400, messages: int = 200, 
         concept_shift=_conditional_skew(text, text.previous, text.next, rng),
         quantity_gini=gini(sizes),
         quantity_log_sd=float(np.std(np.log(held))) if held.size else 0.0,
+        locale=find(locale).code,
+        remark=remark(text.words, find(locale)),
     )
 
 
@@ -180,7 +194,7 @@ class _Text(NamedTuple):
     texts: list[str]  # [messages]
     topics: list[str]  # [messages]
     people: int
-    word_types: int
+    words: tuple[str, ...]  # distinct tokens, lower-cased
     person: np.ndarray  # [messages], who wrote it
     length: np.ndarray  # [messages], in tokens
     message: np.ndarray  # [positions]
@@ -189,8 +203,9 @@ class _Text(NamedTuple):
     shapes: np.ndarray  # [positions], the two shapes before, as one id
 
 
-def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Generator) -> _Text:
-    split = splitter(lower=False, pretokenized=getattr(population, "pretokenized", False))
+def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Generator, locale: str) -> _Text:
+    split = splitter(False, getattr(population, "pretokenized", False), locale)
+    lower = find(locale).lower
     words: dict[str, int] = {"\n<s>": _START, "\n</s>": _END}  # no token contains a line feed
     shapes: dict[str, int] = {"\n<s>": _START}
     known: dict[str, tuple[int, int]] = {}  # token to its word and shape
@@ -207,7 +222,7 @@ def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Gen
             for token in tokens:
                 ids = known.get(token)
                 if ids is None:
-                    word = words.setdefault(token.lower(), len(words))
+                    word = words.setdefault(lower(token), len(words))
                     ids = known[token] = word, shapes.setdefault(_shape(token), len(shapes))
                 word_ids.append(ids[0])
                 shape_ids.append(ids[1])
@@ -230,7 +245,7 @@ def _read(population: Population, who: np.ndarray, most: int, rng: np.random.Gen
         texts=texts,
         topics=topics,
         people=len(who),
-        word_types=len(words) - 2,
+        words=tuple(words)[2:],
         person=np.array(person, np.int64),
         length=length,
         message=np.repeat(np.arange(len(length)), length + 1),

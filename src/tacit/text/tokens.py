@@ -59,7 +59,7 @@ _NO_SPACE_AFTER = re.compile(r"[(\[{«“¿¡]+|[#@$£€]")
 
 
 def tokenize(text: str, locale: Locale = ENGLISH) -> list[str]:
-    """Splits any text into tokens; a typographic apostrophe becomes a plain one.
+    """Splits any text into tokens, after `plain`.
 
     >>> tokenize("Don’t wait... it's 10:30 already!! :)")
     ["Don't", 'wait', '...', "it's", '10:30', 'already', '!!', ':)']
@@ -67,10 +67,22 @@ def tokenize(text: str, locale: Locale = ENGLISH) -> list[str]:
     >>> tokenize("L'eau d'aujourd'hui, peut-être", find("fr"))
     ["L'", 'eau', "d'", "aujourd'hui", ',', 'peut-être']
     """
-    plain = text.replace("’", APOSTROPHE)
+    text = plain(text)
     if locale.segmenter:
-        return list(_segmented(_TOKEN.findall(plain), locale))
-    return (_eliding(locale.elided) if locale.elided else _TOKEN).findall(plain)
+        return list(_segmented(_TOKEN.findall(text), locale))
+    return (_eliding(locale.elided) if locale.elided else _TOKEN).findall(text)
+
+
+def plain(text: str) -> str:
+    """Writes text as keyboards do: composed letters, one apostrophe, one hyphen, no soft hyphens.
+
+    >>> plain("cafe\u0301 l’eau well\u2011known soft\u00adware")
+    "café l'eau well-known software"
+    """
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFC", text.replace("\u00ad", ""))
+    return text.replace("’", APOSTROPHE).replace("\u2010", "-").replace("\u2011", "-")
 
 
 def is_elided(token: str, locale: Locale) -> bool:

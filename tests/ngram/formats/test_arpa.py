@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from file_models import any_weights, flat, kneser, refused, sentences, vocabulary
+from tacit.lm.open import open as open_model
 from tacit.ngram import validity
 from tacit.ngram.automaton import Automaton, log_probs
 from tacit.ngram.formats import arpa
@@ -74,6 +75,35 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, seed: int, order: int)
     validity.require(found)
     arpa.write(tmp_path / "b.arpa", words, found)
     assert (tmp_path / "a.arpa").read_bytes() == (tmp_path / "b.arpa").read_bytes()
+
+
+def test_a_comment_keeps_the_language_and_kenlm_reads_on(tmp_path: Path) -> None:
+    """An English file has no comment, so that it stays as it was."""
+    v, model = vocabulary(20), kneser(4)
+    for code in ("en", "tr"):
+        arpa.write(tmp_path / f"{code}.arpa", v, model, code)
+        assert (
+            arpa.locale_of(tmp_path / f"{code}.arpa")
+            == open_model(tmp_path / f"{code}.arpa").source.locale
+            == code
+        )
+    english, turkish = ((tmp_path / f"{code}.arpa").read_bytes() for code in ("en", "tr"))
+    assert turkish == b"# tacit locale: tr\n" + english
+    bodies = sentences(9, 20, 20)
+    np.testing.assert_allclose(
+        scores(arpa.read(tmp_path / "tr.arpa")[1], bodies),
+        kenlm_scores(tmp_path / "tr.arpa", v, bodies),
+        atol=1e-4,
+    )
+    other = tmp_path / "other.arpa"
+    other.write_bytes(b"made by hand\n# tacit locale: tr\n" + english)  # nothing that Tacit wrote
+    assert arpa.locale_of(other) == "en"
+    other.write_bytes(b"\n#\n# tacit locale: pt_BR\r\n" + english)
+    assert arpa.locale_of(other) == "pt"
+    for wrong in (b"xx", b"", b"\xff"):
+        other.write_bytes(b"#\n# tacit locale: " + wrong + b"\n" + english)
+        refused(lambda: arpa.locale_of(other), "other.arpa, line 2: no locale '", tmp_path)
+    refused(lambda: arpa.locale_of(tmp_path), "cannot read this ARPA file")
 
 
 def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import { expectedEmoji, withExpected } from "../../../src/tacit/page/static/emoj
 import { following, logProbs, step } from "../../../src/tacit/page/static/forward.js";
 import { best, dense, everyWord, isDense, mixture, stateAfter as after } from "../../../src/tacit/page/static/language.js";
 import { isNetwork, openNetwork } from "../../../src/tacit/page/static/network8.js";
+import { paramsOf, withParams } from "../../../src/tacit/page/static/own_network.js";
 import { predict } from "../../../src/tacit/page/static/predict.js";
+import { scores } from "../../../src/tacit/page/static/train/scores.js";
 import { every } from "../../../src/tacit/page/static/words.js";
 
 /** The bytes of a file as an ArrayBuffer of its own. */
@@ -36,6 +38,27 @@ for (const { name, file, words, answers, longest } of kinds) {
     }
     assert.ok(worst < 1e-4, `${worst}`);
     assert.ok(answers.length >= 20);
+  });
+}
+
+for (const { name, file, answers, words, longest } of kinds) {
+  test(`${name}: training has the weights of the page's network`, async () => {
+    const network = await openNetwork(bytes(file));
+    const params = paramsOf(network);
+    const again = dense(withParams(network, params));
+    const sentences = answers.map(([context]) => [0, ...context.map((word) => (word === "<s>" ? 2 : Math.max(2, words.indexOf(word) + 3))), 1]);
+    for (const before of sentences.map((ids) => ids.slice(1, -1))) {
+      const [wanted, got] = [dense(network).after(before), again.after(before)];
+      assert.ok(wanted.every((logP, id) => Math.abs(logP - got[id]) < 1e-5));
+    }
+    // what training's own network says of the whole text, on these weights
+    const task = { model: network.architecture, vocabulary: words.length + 3, params, sentences };
+    const model = dense({ ...network, longest: 1000 });
+    let nll = 0;
+    for (const ids of sentences)
+      ids.slice(1).forEach((id, i) => (nll -= model.after(ids.slice(1, i + 1))[id]));
+    assert.ok(Math.abs(scores(task, null).nll / nll - 1) < 1e-4 && nll > 100, `${scores(task, null).nll} ${nll}`);
+    assert.ok(longest > 0);
   });
 }
 

@@ -3,15 +3,18 @@
 Settings of kind `text` describe the model. `apps.learns` is "server" (trained on pooled logs), "federated" (trained on
 caches) or "n-gram" (a Kneser-Ney 5-gram of the logs), `apps.test` "logs" or "caches", `apps.test_users` the typists
 whose text is measured on. The typists of the logs, of the caches and of the tests are different people; all models have
-the words of the logs, which the server knows.
+the words of the logs, which the server knows. Impressions and clicks are simulated (docs/keyboard-measures.md).
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tacit import runs
 from tacit.base.errors import TacitError
@@ -23,6 +26,7 @@ from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.results import Measured
 from tacit.experiments.runner import Place
+from tacit.keyboard.measures.effort import COUNTED, measures_of
 from tacit.ngram.score import score
 from tacit.runs.config import from_tables
 from tacit.runs.evaluate import evaluate_run
@@ -33,6 +37,7 @@ from tacit.text.typists import Typists
 
 _LEARNS = ("server", "federated", "n-gram")
 _ORDER = 5
+_LIVE = ("impression_top1", "impression_top3", "click_through")
 
 
 def check(settings: Settings) -> None:
@@ -68,7 +73,26 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
         place.say(f"scoring {own['test']}")
         found = evaluate_run(base_runs.loaded(path), str(test), place.data)
     values: dict[str, Any] = {name: found[name] for name in ("top1", "top3", "perplexity", "oov")}
-    return Measured(values | {"top1_ci95": found["ci95"]["top1"]})
+    return Measured(values | live(found) | {"top1_ci95": found["ci95"]["top1"]})
+
+
+def live(found: Mapping[str, float]) -> dict[str, float]:
+    """Returns simulated impression recall and click-through rate, by the rules of `tacit evaluate --keyboard`.
+
+    >>> one = live({"top1": 0.25, "top3": 0.5, "words": 8.0, "sentences": 2.0})
+    >>> {name: round(value, 4) for name, value in one.items()}
+    {'impression_top1': 0.2, 'impression_top3': 0.4, 'click_through': 0.0667}
+    """
+    words, messages = found["words"], found["sentences"]
+    counts = {
+        "words": words,
+        "messages": messages,
+        "top1": words * found["top1"],
+        "top3": words * found["top3"],
+    }
+    idle = dict.fromkeys(set(COUNTED) - set(counts), 0.0)
+    measures = measures_of({name: np.array([n]) for name, n in (counts | idle).items()})
+    return {name: float(measures[name][0]) for name in _LIVE}
 
 
 def corpus(folder: Path, mix: str, first: int, users: int, messages: int) -> Path:

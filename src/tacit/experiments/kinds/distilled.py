@@ -60,9 +60,10 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     )
     # rows that ask for one topology share it
     out = path.with_name(f"ngram.{path.name}.{short_hash(repr(options).encode())}")
-    if not (out / "summary.json").is_file():
-        place.say("distilling")
-        distill(path, out, options, place.data, skip=True)
+    with base_runs.made_once(out, "summary.json") as is_missing:
+        if is_missing:
+            place.say("distilling")
+            distill(path, out, options, place.data, skip=True)
     summary = read_object(out / "summary.json")
     found = summary["models"][name]
     values: dict[str, float | None] = {key: found[key] for key in _VALUES}

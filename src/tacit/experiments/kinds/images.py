@@ -8,6 +8,7 @@ round's accuracy is that of the averaged model on the 10,000 test digits.
 from __future__ import annotations
 
 from tacit.base.randomness import generator, stream
+from tacit.experiments.data import Points
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds.convex import digits
 from tacit.experiments.labelled import first_at, follow, judge, train
@@ -27,10 +28,13 @@ MODELS = {"2nn": mnist_2nn, "cnn": mnist_cnn, "logistic": lambda: logistic_regre
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """Settings: `model`, `split` (iid or non-iid), `fraction` C, `epochs` E, `batch` B, `lr`, `rounds`, `target`."""
+    """Settings: `model`, `split` (iid or non-iid), `fraction` C, `epochs` E, `batch` B, `lr`, `rounds`, `target`.
+
+    `train` is how many of the 60,000 training digits there are, the first ones.
+    """
     sets = digits(place.data, settings.get("stand_in", False))
     clients = settings.get("clients", 100)
-    points = sets.train
+    points = Points(*(part[: settings.get("train")] for part in sets.train))
     devices = (
         Devices(points, iid(len(points.y), clients, generator(seed, _DEAL)))
         if settings["split"] == "iid"

@@ -8,10 +8,12 @@ Kneser-Ney on the pooled text.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 from tacit import runs
 from tacit.base.files import write_atomic
+from tacit.base.locks import waited_for
 from tacit.experiments.demo import fit_ngram
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
@@ -20,7 +22,10 @@ from tacit.experiments.runner import Place
 from tacit.ngram.score import score
 from tacit.runs.config import from_tables
 from tacit.scoring.scores import summary
-from tacit.text.typists import Typists
+from tacit.text.parallel import cores, in_order
+from tacit.text.typists import Typists, TypistsConfig
+
+_AT_ONCE = 1000  # typists that a helper process generates at once
 
 
 def typists_file(settings: Settings, folder: Path) -> Path:
@@ -28,15 +33,23 @@ def typists_file(settings: Settings, folder: Path) -> Path:
     wanted = {k.partition(".")[2]: v for k, v in settings.items() if k.startswith("typists.")}
     config = from_tables({"typists": wanted}).typists
     target = folder / f"typists-{config.users}-{config.messages}-{config.seed}.jsonl"
-    if not target.is_file():
-        people = Typists(config)
-        lines = (
-            json.dumps({"user": people.user(k), "text": message.text, "time": n})
-            for k in range(len(people))
-            for n, message in enumerate(people.messages(k))
-        )
-        write_atomic(target, "\n".join(lines) + "\n")
+    with waited_for(folder / f"lock.{target.name}", seconds=3600):
+        if not target.is_file():
+            spans = [(k, min(k + _AT_ONCE, config.users)) for k in range(0, config.users, _AT_ONCE)]
+            helpers = cores() if len(spans) > 1 else 1
+            write_atomic(target, "".join(in_order(partial(_messages, config), spans, helpers)))
     return target
+
+
+def _messages(config: TypistsConfig, span: tuple[int, int]) -> str:
+    """Returns the messages of typists with these numbers, a line of JSON each."""
+    people = Typists(config)
+    lines = (
+        json.dumps({"user": people.user(k), "text": message.text, "time": n}) + "\n"
+        for k in range(*span)
+        for n, message in enumerate(people.messages(k))
+    )
+    return "".join(lines)
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:

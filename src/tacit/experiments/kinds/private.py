@@ -41,7 +41,8 @@ def measure(settings: Settings, seed: int, place: Place) -> Measured:
     top1 = measured.values["top1"] or 0.0
     if plain == given:
         reference_runs.keep(plain, seed, place, top1)
-    values = {**measured.values, "top1": top1, "share": top1 / reference_runs.recall(plain, seed, place)}
+    reference = reference_runs.recall(plain, seed, place)
+    values = {**measured.values, "top1": top1, "share": top1 / reference if reference else None}
     run = place.folder / "run"
     if plain != given and (run / ledger.NAME).is_file() and accounting.available():
         values["epsilon"] = spending.spending(run)["epsilon"]

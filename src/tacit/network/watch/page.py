@@ -11,7 +11,8 @@ from tacit.base.errors import TacitError
 from tacit.base.files import to_json
 from tacit.network import federation
 from tacit.network.watch.state import state
-from tacit.page.server import TYPES, Answer, address, server
+from tacit.page.files import TYPES, Answer
+from tacit.page.server import address, server
 
 STATE = "/state.json"
 

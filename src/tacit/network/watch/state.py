@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -10,16 +9,20 @@ from typing import Any
 
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
-from tacit.base.reading import read_object
+from tacit.base.reading import is_figure, parse, read_object
 from tacit.network import federation
 from tacit.network.board import PROGRESS, ROUNDS
-from tacit.network.status import is_locked, orders, run_of
+from tacit.network.status import is_locked, orders, record, run_of
 from tacit.privacy import ledger
 from tacit.runs.directory import METRICS
 from tacit.runs.spending import spending
 
 _ROUNDS = 400  # that are shown, evenly over the run
 _EVENTS = 12
+_FIGURES = (  # of progress.json
+    *("asked", "goal", "accepted", "ends", "round", "rounds"),
+    *("time", "connected", "bytes_down", "bytes_up"),
+)
 _LOG = 64 * 1024  # bytes of the log's end that are read
 
 
@@ -37,18 +40,19 @@ def state(place: Path) -> dict[str, Any]:
         "events": [],
     }
     if latest := _latest(orders(place)):
-        order = read_object(latest / "order.json")
+        order = record(latest / "order.json")
         run, out = run_of(latest), Path(str(order.get("out")))
-        config = order.get("config", {})
+        config = _table(order.get("config"))
+        planned = _table(config.get("training")).get("rounds")
         said["run"] = {
             "name": str(config.get("name", "")),
             "state": run["state"],
             "made": run["rounds"],
-            "rounds": int(config.get("training", {}).get("rounds", run["rounds"])),
+            "rounds": planned if type(planned) is int else run["rounds"] or 0,
             "directory": str(out),
             "why": str(_object(latest / "ended.json").get("why", "")),
         }
-        said["now"] = _object(latest / PROGRESS) or None
+        said["now"] = _progress(latest / PROGRESS)
         said["rounds"] = thinned(read_lines(out / METRICS))
         said["events"] = events(place, latest.name)
         said["epsilon"], said["epsilon_reason"] = epsilon(out)
@@ -76,7 +80,7 @@ def events(place: Path, run: str) -> list[dict[str, Any]]:
     found = []
     for line in reversed(lines):
         try:
-            said = json.loads(line)
+            said = parse(line)
         except ValueError:  # cut off at the beginning, or by a crash
             continue
         if isinstance(said, dict) and said.get("run") == run:
@@ -105,6 +109,18 @@ def _latest(every: list[Path]) -> Path | None:
     """Returns the order that is being worked on, or the newest."""
     running = [order for order in every if is_locked(order)]
     return (running or every or [None])[-1]  # type: ignore[list-item]
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _progress(file: Path) -> dict[str, Any] | None:
+    """Returns how the present question stands; None if nothing tells it, or not as `Board.tell` writes it."""
+    said = _object(file)
+    figures = all(is_figure(said.get(name)) for name in _FIGURES)
+    words = isinstance(said.get("task"), str) and isinstance(said.get("refused"), dict)
+    return said if figures and words else None
 
 
 def _object(file: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 r"""Reads and writes ARPA files, the n-gram format that every toolkit reads.
 
+    # tacit locale: tr
     \data\
     ngram 1=4
     ngram 2=3
@@ -16,6 +17,9 @@ r"""Reads and writes ARPA files, the n-gram format that every toolkit reads.
 A row is log10 p(w | h), the n-gram "h w", and, if "h w" is itself a history, the log10 of its backoff weight. `<s>` is
 never predicted and has −99. Rows are written in the order of the word ids, so that the same model gives the same bytes
 and reading a file back gives the same ids. With 12 digits, sums stay within 1e-9 of one.
+
+The first line names the language of the text (`tacit.text.locale`); an English model has none. Other toolkits skip
+it: the format allows comments before `\data\`, and KenLM wants them to begin with #.
 
 The reader accepts the output of other toolkits:
 - words in any order;
@@ -42,17 +46,19 @@ from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
 from tacit.ngram.above_one import above_one
 from tacit.ngram.automaton import Automaton, from_trie
-from tacit.ngram.formats.arpa_text import ArpaLevel, parse
+from tacit.ngram.formats.arpa_text import LOCALE, ArpaLevel, parse
+from tacit.ngram.formats.arpa_text import locale_of as locale_of
 from tacit.ngram.grams import grams, words
 from tacit.ngram.trie import Trie, find
+from tacit.text.locale import DEFAULT
 from tacit.text.vocabulary import Vocabulary
 
 _NEVER = -99.0  # log10 p of `<s>`, and of words with probability 0
 _LOG10 = np.log(10)
 
 
-def write(path: Path, vocabulary: Vocabulary, model: Automaton) -> None:
-    """Writes an n-gram automaton, which has one root and histories as states.
+def write(path: Path, vocabulary: Vocabulary, model: Automaton, locale: str = DEFAULT) -> None:
+    """Writes an n-gram automaton, which has one root and histories as states; `locale` is the language of its text.
 
     >>> import tempfile
     >>> from tacit.ngram import automaton, kneser_ney
@@ -72,7 +78,8 @@ def write(path: Path, vocabulary: Vocabulary, model: Automaton) -> None:
     p = np.maximum(model.log_p / _LOG10, _NEVER)
     backoff = model.log_backoff / _LOG10
     text = np.array(vocabulary.words, object)
-    parts = ["\\data\\\n", *(f"ngram {n}={len(trie.keys[n])}\n" for n in range(1, trie.order + 1))]
+    parts = [] if locale == DEFAULT else [f"{LOCALE}{locale}\n"]
+    parts += ["\\data\\\n", *(f"ngram {n}={len(trie.keys[n])}\n" for n in range(1, trie.order + 1))]
     for n in range(1, trie.order + 1):
         parts.append(f"\n\\{n}-grams:\n")
         score = np.where(arcs[n] >= 0, p[arcs[n]], _NEVER).tolist()

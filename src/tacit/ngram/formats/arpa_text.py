@@ -17,10 +17,12 @@ import numpy as np
 
 from tacit.base.arrays import Floats, Ints
 from tacit.base.errors import TacitError
+from tacit.text.locale import DEFAULT, find
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 _UNKNOWN = -100.0  # log10 p of `<unk>` if a file lacks it, as in KenLM
 _COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)")
+LOCALE = "# tacit locale: "  # begins the comment that names the language, before \\data\\
 _BLOCK = 1 << 16  # lines parsed together
 
 Lines = Iterator[bytes]
@@ -58,6 +60,25 @@ def parse(path: Path) -> tuple[Vocabulary, list[ArpaLevel]]:
             return _sections(path, file)
     except OSError as error:
         raise TacitError(f"{path}: cannot read this ARPA file ({error.strerror})") from None
+
+
+def locale_of(path: Path) -> str:
+    """Returns the code of the language that a file's comment names; English if there is none."""
+    mark = LOCALE.strip().encode()
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if line.startswith(mark):
+                    code = line[len(mark) :].strip().decode(errors="replace")
+                    try:
+                        return find(code).code
+                    except TacitError as error:
+                        raise TacitError(f"{path}, line {number}: {error}") from None
+                if line.strip() and not line.startswith(b"#"):
+                    break
+    except OSError as error:
+        raise TacitError(f"{path}: cannot read this ARPA file ({error.strerror})") from None
+    return DEFAULT
 
 
 def _sections(path: Path, lines: Lines) -> tuple[Vocabulary, list[ArpaLevel]]:

@@ -17,6 +17,7 @@ import { layoutOf, middleOf } from "./lexicon.js";
 import { countRequests, load, NOTHING, shutTheDoor } from "./load.js";
 import { emojiOf, hasSpaces, keyCapital, setLocale, upper } from "./locale.js";
 import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
+import { makeOwn, tunerOf } from "./own.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { makePersonalCache } from "./personal_cache.js";
 import { predict } from "./predict.js";
@@ -126,7 +127,7 @@ function newLine() {
   spaced = false;
   if (!finish("\n")) return;
   lessons.end(before());
-  keepLine(before());
+  keepLine(before()).then((kept) => kept && own.then(({ show }) => show()));
 }
 
 function rubOut() {
@@ -364,6 +365,7 @@ const described = describe(/** @type {HTMLLinkElement} */ (document.querySelecto
 loaded = await load((page) => (keeping = keep(page)));
 await (await keeping)?.(loaded.buffers);
 await described;
+const tuner = await tunerOf();
 loaded.buffers.clear();
 shutTheDoor();
 byId("phone").inert = false; // not earlier: nothing is typed while a request could be made
@@ -377,15 +379,22 @@ if (loaded.layout) {
   decoderOf = makeDecoders(layout, loaded.parameters, loaded.dictionary);
 }
 loaded.problems.forEach(alert);
+let selectable = loaded.choices;
 const use = (/** @type {string} */ id) => {
-  choice = loaded.choices.find((c) => c.id === id) ?? loaded.choices[0] ?? null;
+  choice = selectable.find((c) => c.id === id) ?? selectable[0] ?? null;
   byId("size").textContent = choice ? size(choice.model.bytes) : "–";
   say("age", age(choice?.made, loaded.stored));
   refresh(null);
   setTimeout(() => choice && decoderOf?.(choice)); // so that the first word does not wait for it
 };
-showModels(loaded.choices, loaded.others, use);
-use("");
+/** Show the models to choose from, and use the first. @param {import("./load.js").Choice[]} all */
+const offer = (all) => {
+  selectable = all;
+  showModels(all, loaded.others, use);
+  use("");
+};
+offer(selectable);
 message.focus();
 document.documentElement.dataset.ready = "true";
 performance.mark("tacit-ready");
+const own = makeOwn(loaded.choices, tuner, offer);

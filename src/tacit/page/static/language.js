@@ -20,7 +20,7 @@ import { every } from "./words.js";
 /**
  * A network, or a mixture with n-grams of the weight λ. `after` gives log p of all words after a context of ids.
  * @typedef {Basis & {longest: number, mixed: {ngrams: Compact, weight: number} | null,
- *   after: (ids: number[]) => Float32Array}} Dense
+ *   network?: import("./network8.js").Network, after: (ids: number[]) => Float32Array}} Dense
  */
 /** @typedef {Compact | Dense} Model */
 /**
@@ -34,7 +34,7 @@ export const isDense = (model) => "after" in model;
 /** A network as a model. @param {import("./network8.js").Network} network @returns {Dense} */
 export function dense(network) {
   const { facts, bytes, words, hidden, longest } = network;
-  return { facts, bytes, words, hidden, longest, mixed: null, after: following(network) };
+  return { facts, bytes, words, hidden, longest, network, mixed: null, after: following(network) };
 }
 
 /**

@@ -18,13 +18,13 @@ const LONGEST = 1000; // words of a context, if the run had no limit
  * @typedef {{kind: string, embedding: number, hidden: number, layers: number, tied: boolean, variant: string,
  *   coupled: boolean, groups: number, layer_norm: boolean, residual: boolean}} Architecture
  */
-/** Weights in 8 bits: `rows` × `columns` codes, a scale for each row. */
-/** @typedef {{codes: Int8Array, scale: Float32Array, rows: number, columns: number}} Matrix */
+/** Weights in 8 bits: `rows` × `columns` codes, a scale for each row; tuned ones are float32, of scale 1. */
+/** @typedef {{codes: Int8Array | Float32Array, scale: Float32Array, rows: number, columns: number}} Matrix */
 /**
  * An open file. `cased`: whether its words have capitals; `longest`: words of a context that are read.
  * @typedef {{facts: {name: string, source: string, cased: boolean}, architecture: Architecture, longest: number,
  *   words: import("./words.js").Words, matrices: Record<string, Matrix>, vectors: Record<string, Float32Array>,
- *   hidden: Uint8Array, bytes: number}} Network
+ *   hidden: Uint8Array, bytes: number, mark: string}} Network `mark`: of the file, by its checksum
  */
 
 /** Whether a file says that it is an 8-bit network. @param {ArrayBuffer} buffer */
@@ -115,6 +115,7 @@ async function lookAt(buffer, sections) {
     vectors,
     hidden: new Uint8Array(v),
     bytes: buffer.byteLength,
+    mark: `${buffer.byteLength}-${view.getUint32(20, true)}`, // its length and its CRC-32
   };
 }
 

@@ -1,11 +1,12 @@
 // A person's own sentences, in this browser: kept only with consent, and read by the page *Take part* (part/), which
-// can show, export and erase them. At most 400; then the oldest goes.
+// can show, export and erase them, and by the keyboard to tune a model (own.js). At most 400; then the oldest goes.
 //
 // They are in IndexedDB, beside what that page keeps (part/store.js); the consent is in local storage. Every function
 // throws a StoreError in words if the browser denies storage or has no room.
 
 import { recall, store } from "./store.js";
 
+const OWN = "tacit.own"; // "kept" if there is a model of one's own, or nothing
 const CONSENT = "tacit.sentences"; // "given", or nothing
 const NAME = "tacit-part";
 const FORMAT = 1;
@@ -114,3 +115,20 @@ export const sentences = () => transaction("sentences", "readonly", (store) => s
 
 /** @returns {Promise<any>} */
 export const eraseSentences = () => transaction("sentences", "readwrite", (store) => store.clear());
+
+/** The model that was tuned here, if any (own.js). @returns {Promise<any>} */
+export const keptOwn = () => transaction("kept", "readonly", (kept) => kept.get("own")).then((found) => found ?? null);
+/** Whether there may be one: without it the browser's store is not opened for it. */
+keptOwn.likely = () => recall(OWN) === "kept";
+
+/** @param {any} own */
+export async function keepOwn(own) {
+  await transaction("kept", "readwrite", (kept) => kept.put(own, "own"));
+  store(OWN, "kept");
+}
+
+/** Forget the model that was tuned here; the lines stay. */
+export async function forgetOwn() {
+  await transaction("kept", "readwrite", (kept) => kept.delete("own"));
+  store(OWN, null);
+}

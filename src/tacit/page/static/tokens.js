@@ -55,7 +55,7 @@ function splitterOf({ elided, segments }) {
 }
 
 /**
- * The tokens of any text; a typographic apostrophe becomes the plain one.
+ * The tokens of any text, after `plain`.
  * @param {string} text
  * @returns {string[]}
  */
@@ -63,7 +63,16 @@ export function tokenize(text) {
   const locale = current();
   const split = splitters.get(locale) ?? splitterOf(locale);
   splitters.set(locale, split);
-  return split(text.replaceAll("’", "'"));
+  return split(plain(text));
+}
+
+/**
+ * Text as keyboards write it: composed letters, one apostrophe, one hyphen, no soft hyphens.
+ * @param {string} text
+ * @returns {string}
+ */
+function plain(text) {
+  return text.replaceAll("\u00ad", "").normalize("NFC").replaceAll("’", "'").replace(/[\u2010\u2011]/gu, "-");
 }
 
 export const TAIL = 2000; // characters that are read: no model here uses as much

@@ -9,7 +9,9 @@ addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 
 addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && new URL(request.url).origin === location.origin) event.respondWith(answer(event));
+  const { origin, pathname } = new URL(request.url);
+  if (request.method !== "GET" || origin !== location.origin) return;
+  if (!pathname.startsWith("/part/")) event.respondWith(answer(event)); // that page is of no use without its server
 });
 
 /** The server's answer, which is kept; if the server cannot be reached, what was kept. */

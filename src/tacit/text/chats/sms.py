@@ -5,8 +5,8 @@
 Sent messages have the user "me". Received ones have the contact's name, or the number.
 
 The file comes from a phone and may be damaged or made by somebody else: a DOCTYPE is refused, so no entity is ever
-defined or expanded. The program writes emoji as two references that XML does not allow (`&#55357;&#56834;`); they are
-joined before parsing.
+defined or expanded. The program writes emoji as two references that XML does not allow (`&#55357;&#56834;`, in
+other programs `&#xD83D;&#xDE02;`); they are joined before parsing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from tacit.text.chats.message import DRAFTS, MEDIA, ChatMessage, checked, pieces
 
 ME = "me"
 _RECEIVED, _DRAFT, _FROM = "1", "3", "137"
-_PAIR = re.compile(rb"&#(5[5-7]\d{3});(?:&#(5[5-7]\d{3});)?")
-_HIGH = re.compile(rb"&#5[56]\d{3};")
+_HALF = rb"&#(5[5-7]\d{3}|[xX][dD][89a-fA-F][\da-fA-F]{2});"  # eight bytes
+_PAIR = re.compile(_HALF + rb"(?:" + _HALF + rb")?")
+_HIGH = re.compile(rb"&#(?:5[56]\d{3}|[xX][dD][89abAB][\da-fA-F]{2});")
 _CONTROL = re.compile(rb"&#(?:0*(?:[0-8]|1[1-24-9]|2\d|3[01])|x0*(?:[0-8bcBCefEF]|1[\da-fA-F]));")
 _REFERENCE = 24  # bytes that may hold the beginning of two references
 Attributes = dict[str, str]
@@ -107,7 +108,7 @@ def _repaired(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 def _without_halves(data: bytes) -> bytes:
     def join(match: re.Match[bytes]) -> bytes:
-        high, low = int(match[1]), int(match[2] or 0)
+        high, low = _number(match[1]), _number(match[2] or b"0")
         if 0xD800 <= high < 0xDC00 <= low < 0xE000:
             return b"&#%d;" % (0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
         if not (0xD800 <= high < 0xE000 or 0xD800 <= low < 0xE000):
@@ -115,6 +116,10 @@ def _without_halves(data: bytes) -> bytes:
         return b"&#65533;" * (2 if match[2] else 1)
 
     return _CONTROL.sub(b"&#65533;", _PAIR.sub(join, data))
+
+
+def _number(digits: bytes) -> int:
+    return int(digits[1:], 16) if digits[:1] in b"xX" else int(digits)
 
 
 def _message(where: str, attributes: Attributes, kind: str, body: str) -> ChatMessage:

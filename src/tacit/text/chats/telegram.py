@@ -15,6 +15,7 @@ from tacit.base.errors import TacitError, shown
 from tacit.base.reading import parse
 from tacit.text.chats.message import FORWARDED, MEDIA, SYSTEM, ChatMessage, checked, pieces
 
+_COPIED = {"forwarded_from", "saved_from", "via_bot"}  # keys of text that its sender did not type
 _LARGEST = 1 << 29  # bytes: JSON is held whole
 Record = dict[str, Any]
 
@@ -37,13 +38,14 @@ def read(path: Path) -> Iterator[ChatMessage]:
 def _chats(path: Path, value: Any) -> list[Any]:
     if isinstance(value, dict) and "messages" in value:
         return [value]
-    chats = value.get("chats") if isinstance(value, dict) else None
-    found = chats.get("list") if isinstance(chats, dict) else None
-    if not isinstance(found, list):
+    both = [value.get(key) for key in ("chats", "left_chats")] if isinstance(value, dict) else []
+    lists = [chats.get("list") for chats in both if isinstance(chats, dict)]
+    found = [chats for chats in lists if isinstance(chats, list)]
+    if not found or len(found) < len(lists):
         raise TacitError(
             f'{path}: neither "messages" nor "chats" is in it; export from Telegram Desktop as machine-readable JSON'
         )
-    return found
+    return [chat for chats in found for chat in chats]
 
 
 def _messages(path: Path, chat: Any) -> list[Record]:
@@ -64,7 +66,7 @@ def _message(path: Path, record: Record, user: str) -> ChatMessage:
         return ChatMessage("", "", "", SYSTEM)
     if not isinstance(time, str) or not time[:4].isdecimal() or len(time) > 40:
         raise TacitError(f'{where}: "date" is {shown(time, 30)}; it must be like 2024-01-31T21:15:33')
-    if "forwarded_from" in record or "via_bot" in record:
+    if not _COPIED.isdisjoint(record):
         return ChatMessage(user, "", time, FORWARDED)
     text = checked(where, _text(where, record.get("text", "")))
     return ChatMessage(user, text, time, "" if text else MEDIA)

@@ -9,7 +9,8 @@ order of time, so the reading with fewer steps back is right. A tie is decided b
 United States, the month comes first; with am and pm, as in India and Australia, or 24 hours the day does.
 
 A line without a sender is the system's. Placeholders for media and deleted messages are told by their form, and by
-WhatsApp's words in the languages below.
+WhatsApp's words (`whatsapp_words`). All messages of a file have brackets around the date, or none has: a line of the
+other form was pasted into a message.
 """
 
 from __future__ import annotations
@@ -22,48 +23,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.base.errors import TacitError, shown
+from tacit.text.chats import whatsapp_words as words
 from tacit.text.chats.message import DELETED, MEDIA, SYSTEM, ChatMessage, checked
+from tacit.text.chats.whatsapp_words import HALVES, MARK
 from tacit.text.lines import blocks, lines
 
-_MARK = "\u200e"  # a left-to-right mark begins what an iPhone's WhatsApp itself says
 _HEAD = re.compile(
-    r"[\u200e\u200f]*\[?(\d{1,4})[./-](\d{1,2})[./-](\d{2,4}),?(?: às| um| à| a las)? "
-    r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?(?:[ \u202f\u00a0]?([AaPp])\.?[ \u202f\u00a0]?[Mm]\.?)?(?:\] ?| [-–] )(.*)",
-    re.DOTALL,
+    r"[\u200e\u200f]*(\[?)[\u200e\u200f]?"
+    r"(\d{1,4})\u200f?[./-] ?(\d{1,2})\u200f?[./-] ?(\d{2,4})\.?"  # 31.01.24, 2024. 1. 31.
+    r"[,،]?(?: (?:à|às|um|a las|kl\.|klo|om))? ?"
+    rf"({HALVES})?[ \u202f\u00a0]?(?<!\d)(\d{{1,2}})[:.](\d{{2}})(?:[:.](\d{{2}}))?"
+    rf"(?:[ \u202f\u00a0]?({HALVES}))?(?:\] ?| [-–] )(.*)",
+    re.DOTALL | re.IGNORECASE,
 )
 _SENDER = re.compile(
     r"([^:\n\"“”„«]{1,100}):(?=\s|$) ?(.*)", re.DOTALL
 )  # a quoted name is that of a group in a system line
-_PLACEHOLDER = re.compile(r"<[^<>\n]{1,80}>")
-_ATTACHED = re.compile(r"[\w .-]+\.\w{2,5} \([^()\n]{1,40}\)")
-_EDITED = re.compile(
-    r"\s*(?:\u200e<[^<>\n]{1,60}>|<[^<>\n]{0,40}(?:edited|editad|bearbeitet|modifié|edytowan|redigera|düzenlen|"
-    r"измен|संपादित)[^<>\n]{0,20}>)\s*$"
-)
-_OMITTED = re.compile(
-    r"(?:image|video|audio|sticker|GIF|document|Contact card) omitted"
-    r"|(?:imagem|imagen|áudio|audio|vídeo|figurinha|documento|sticker|GIF) (?:ocultad[oa]|omitid[oa])"
-    r"|(?:Bild|Video|Audio|Sticker|GIF|Dokument) weggelassen",
-    re.IGNORECASE,
-)
-_DELETED = frozenset(
-    text.lower()
-    for text in (
-        "This message was deleted", "You deleted this message",
-        "Mensagem apagada", "Esta mensagem foi apagada", "Você apagou esta mensagem",
-        "Diese Nachricht wurde gelöscht", "Du hast diese Nachricht gelöscht",
-        "Ce message a été supprimé", "Vous avez supprimé ce message",
-        "Se eliminó este mensaje", "Este mensaje fue eliminado", "Eliminaste este mensaje",
-        "Wiadomość została usunięta", "Ta wiadomość została usunięta", "Usunięto tę wiadomość",
-        "Meddelandet raderades", "Det här meddelandet raderades", "Du raderade detta meddelande",
-        "Bu mesaj silindi", "Bu mesajı sildiniz",
-        "Сообщение удалено", "Данное сообщение удалено", "Вы удалили данное сообщение",
-        "यह मैसेज मिटाया गया", "आपने यह मैसेज मिटाया",
-    )
-)  # fmt: skip
-_CALLS = frozenset(
-    ("missed voice call", "missed video call", "null", "waiting for this message")
-)  # of Android, with a sender
+_BUDDHIST = 543  # years between the calendar of Thailand and the common one
+_AROUND_NAMES = f" {MARK}\u202a\u202c\u2068\u2069~\u202f\u00a0"
+_ISOLATES = str.maketrans("", "", "\u2068\u2069")  # around the name of somebody who is mentioned
 
 
 class _Raw(NamedTuple):
@@ -72,7 +50,7 @@ class _Raw(NamedTuple):
     line: int
     date: tuple[int, int, int]
     time: tuple[int, int, int]
-    half: str  # A, P, a, p or ""
+    half: str  # AM, p.m., 下午 … or ""
     rest: str
 
 
@@ -87,10 +65,11 @@ def read(path: Path) -> tuple[Iterator[ChatMessage], str]:
 def _raw(path: Path) -> Iterator[_Raw]:
     head: _Raw | None = None
     rest: list[str] = []
+    bracket = ""
     for block in blocks(path):
         for number, line in lines(block):
             match = _HEAD.fullmatch(line)
-            if match is None:
+            if match is None or (head is not None and match[1] != bracket):  # pasted from another export
                 if head is None and line.strip():
                     raise TacitError(
                         f"{path}, line {number}: {shown(line, 30)} has no date; WhatsApp's messages begin with one"
@@ -99,12 +78,12 @@ def _raw(path: Path) -> Iterator[_Raw]:
                 continue
             if head is not None:
                 yield head._replace(rest="\n".join([head.rest, *rest]))
-            a, b, c, hour, minute, second, half, text = match.groups()
+            bracket, a, b, c, before, hour, minute, second, after, text = match.groups()
             head = _Raw(
                 number,
                 (int(a), int(b), int(c)),
                 (int(hour), int(minute), int(second or 0)),
-                half or "",
+                before or after or "",
                 text,
             )
             rest = []
@@ -138,25 +117,25 @@ def _message(path: Path, raw: _Raw, order: str) -> ChatMessage:
     sender = _SENDER.fullmatch(raw.rest)
     if sender is None:
         return ChatMessage("", "", time, SYSTEM)
-    user, text = sender[1].strip(f" {_MARK}\u202a\u202c~\u202f\u00a0"), sender[2]
+    user, text = sender[1].strip(_AROUND_NAMES), sender[2].translate(_ISOLATES)
     first, _, caption = text.partition("\n")
-    plain = first.strip(f" {_MARK}")
-    if plain.rstrip(".").lower() in _DELETED:
+    if words.is_deleted(first):
         return ChatMessage(user, "", time, DELETED)
-    if _PLACEHOLDER.fullmatch(plain) or _ATTACHED.fullmatch(plain) or _OMITTED.fullmatch(plain):
+    if words.is_media(first):
         caption = checked(where, caption)
         return ChatMessage(user, caption, time, "" if caption else MEDIA)
-    if text.startswith(_MARK) or plain.rstrip(".").lower() in _CALLS:
-        return ChatMessage(user, "", time, MEDIA if _PLACEHOLDER.search(plain) else SYSTEM)
-    return ChatMessage(user, checked(where, _EDITED.sub("", text)), time)
+    if words.is_said(text):
+        return ChatMessage(user, "", time, MEDIA if words.PLACEHOLDER.search(first) else SYSTEM)
+    return ChatMessage(user, checked(where, words.typed(text)), time)
 
 
 def _time(path: Path, raw: _Raw, order: str) -> str:
     numbers = dict(zip(order, raw.date, strict=True))
     year = numbers["y"] + (2000 if numbers["y"] < 100 else 0)
+    year -= _BUDDHIST if year > 2400 else 0
     hour, minute, second = raw.time
     if raw.half:
-        hour = hour % 12 + (12 if raw.half in "Pp" else 0)
+        hour = hour % 12 + (12 if words.is_afternoon(raw.half) else 0)
     try:
         return datetime.datetime(year, numbers["m"], numbers["d"], hour, minute, second).isoformat()
     except ValueError:

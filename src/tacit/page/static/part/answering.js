@@ -10,7 +10,7 @@
 
 import { hex, unhex } from "./bytes.js";
 import { understood } from "./config.js";
-import { clipped } from "./clip.js";
+import { changes, clipped } from "./clip.js";
 import { Refusal } from "./refusal.js";
 import { checkParts, digestOf, encode, mostBits, wordsOf } from "./secure/codec.js";
 import { makeClient, STAGES } from "./secure/client.js";
@@ -30,18 +30,21 @@ const LARGEST = 2 ** 22; // of a number of the model
 
 /** @typedef {import("./records.js").Parcel} Parcel */
 /** @typedef {{name: string, shape: number[], values: Float32Array}} Leaf */
+/** An array of moments that travel. @typedef {import("../train/optimiser.js").Travels} Travels */
 /**
  * What training needs: the tables of the configuration, the words, the model, and the task's numbers.
- * @typedef {{config: import("./config.js").Config, words: string[], model: Leaf[], work: string,
+ * @typedef {{config: import("./config.js").Config, words: string[], model: Leaf[], carried: Float32Array[], work: string,
  * round: number, number: number, seed: number, lr: number}} Work
  */
 /**
  * How a tab trains. `leaves` gives names and shapes of the model's parameters in the order of Python's tree, and throws
- * for a model that cannot be trained here; `train` gives w − w_t, in the same order, and the client's weight; `measure`
- * gives the sums of scores over the held-out text, by Python's names.
+ * for a model that cannot be trained here; `travels` says which moments travel; `train` gives w − w_t, in the same order,
+ * the client's weight and the moments after training; `measure` gives the sums of scores over the held-out text, by
+ * Python's names.
  * @typedef {object} Trainer
  * @property {(config: import("./config.js").Config, vocabulary: number) => {name: string, shape: number[]}[]} leaves
- * @property {(work: Work) => Promise<{update: Float32Array[], weight: number}>} train
+ * @property {(config: import("./config.js").Config, vocabulary: number) => Travels[]} travels
+ * @property {(work: Work) => Promise<{update: Float32Array[], weight: number, carried: Float32Array[]}>} train
  * @property {(work: Work) => Promise<Record<string, number>>} measure
  */
 /** What a person may know of a sum. @typedef {{work: string, round: number, rounds: number, clip: number, norm: number,
@@ -127,9 +130,11 @@ export function answering(trainer, tell = () => {}) {
     if (listed?.kind !== "|u1" || listed.shape.length !== 1) throw new Refusal("schema", "a task has its words as bytes");
     arrays.delete("words");
     const words = readWords(/** @type {Uint8Array} */ (listed.values));
-    const wanted = shapes(config, words.length);
-    const model = modelOf(arrays, wanted, facts.work === "train");
-    const work = { config, words, model, work: facts.work, round: facts.round, number: facts.number, seed: /** @type {number} */ (config[""].seed), lr: facts.lr };
+    const trains = facts.work === "train";
+    const wanted = shapes(() => trainer.leaves(config, words.length));
+    const moments = trains ? shapes(() => trainer.travels(config, words.length)) : [];
+    const { model, carried } = modelOf(arrays, wanted, moments, trains);
+    const work = { config, words, model, carried, work: facts.work, round: facts.round, number: facts.number, seed: /** @type {number} */ (config[""].seed), lr: facts.lr };
     const told = {
       work: facts.work, round: facts.round, rounds: facts.rounds, clip: 0, norm: 0, noise: Number(privacy.noise),
       mechanism: String(privacy.mechanism), delta: Number(privacy.delta), group: facts.group, least: Number(privacy.least),
@@ -149,19 +154,30 @@ export function answering(trainer, tell = () => {}) {
     const { update, norm, finite } = clipped(trained.update, clip, weight);
     told.clip = clip;
     told.norm = norm;
-    const parts = wanted.map(({ name, shape }) => part(`rule.${name.replaceAll("/", ".")}`, shape, clip));
-    if (!privacy.adaptive) return { parts, values: update, told };
+    const kinds = moments.map(({ kind }) => kind);
+    const limits = { moments_clip: Number(privacy.moments_clip), second_clip: Number(privacy.second_clip), moments_steps: Number(privacy.moments_steps) };
+    const more = changes(kinds, carried, trained.carried, limits, weight, finite);
+    const some = (/** @type {string} */ name, /** @type {string} */ kind, /** @type {number} */ bound) =>
+      moments.filter((one) => one.kind === kind).map(({ shape }, i) => part(`${name}.${i}`, shape, bound));
+    const counted = kinds.filter((kind) => kind === "count").length;
+    const unclipped = privacy.adaptive ? [[finite ? (norm <= clip ? 0.5 : -0.5) : 0]] : [];
     return {
-      parts: [...parts, part("unclipped", [], 0.5)],
-      values: [...update, [finite ? (norm <= clip ? 0.5 : -0.5) : 0]],
+      parts: [
+        ...wanted.map(({ name, shape }) => part(`rule.${name.replaceAll("/", ".")}`, shape, clip)),
+        ...some("moments", "m", limits.moments_clip),
+        ...some("seconds", "v", limits.second_clip),
+        ...some("counts", "count", limits.moments_steps * counted ** 0.5),
+        ...unclipped.map(() => part("unclipped", [], 0.5)),
+      ],
+      values: [...update, ...more.moments, ...more.seconds, ...more.counts, ...unclipped],
       told,
     };
   }
 
-  /** @param {import("./config.js").Config} config @param {number} vocabulary */
-  function shapes(config, vocabulary) {
+  /** What a trainer says of a model that it can train. @template T @param {() => T} work @returns {T} */
+  function shapes(work) {
     try {
-      return trainer.leaves(config, vocabulary);
+      return work();
     } catch (error) {
       throw new Refusal("config", /** @type {Error} */ (error).message);
     }
@@ -218,11 +234,12 @@ function survivors(message, group) {
   return count;
 }
 
-/** The parameters of a task, if they are exactly those of its model.
- * @param {Map<string, import("./npy.js").Numbers>} arrays @param {{name: string, shape: number[]}[]} wanted @param {boolean} withClip
- * @returns {Leaf[]} */
-function modelOf(arrays, wanted, withClip) {
-  const names = new Set(wanted.map(({ name }) => `params/${name}`).concat(withClip ? ["clip"] : []));
+/** The parameters and moments of a task, if they are exactly those of its model.
+ * @param {Map<string, import("./npy.js").Numbers>} arrays @param {{name: string, shape: number[]}[]} wanted
+ * @param {Travels[]} moments @param {boolean} withClip
+ * @returns {{model: Leaf[], carried: Float32Array[]}} */
+function modelOf(arrays, wanted, moments, withClip) {
+  const names = new Set([...wanted.map(({ name }) => `params/${name}`), ...moments.map((_, i) => `carried/${i}`), ...(withClip ? ["clip"] : [])]);
   const extra = [...arrays.keys()].filter((name) => !names.has(name)).length;
   const missing = [...names].filter((name) => !arrays.has(name)).length;
   if (extra || missing) throw new Refusal("schema", `${missing} arrays missing, ${extra} too many`);
@@ -234,5 +251,8 @@ function modelOf(arrays, wanted, withClip) {
     return /** @type {Float32Array} */ (found.values);
   };
   if (withClip) check("clip", []);
-  return wanted.map(({ name, shape }) => ({ name, shape, values: check(`params/${name}`, shape) }));
+  return {
+    model: wanted.map(({ name, shape }) => ({ name, shape, values: check(`params/${name}`, shape) })),
+    carried: moments.map(({ shape }, i) => check(`carried/${i}`, shape)),
+  };
 }

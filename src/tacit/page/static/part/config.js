@@ -21,7 +21,7 @@ const FOLLOWED = {
   "buffer.size": (v) => v === 0,
   "client.batching": (v) => v === "sentences",
   "client.stragglers": (v) => v === 0,
-  "client.carry": (v) => v === "none",
+  "client.carry": (v) => ["none", "m", "v", "m,v"].includes(v),
   "client.code": (v) => v === "",
   "aggregation.rule": (v) => v === "mean",
   "aggregation.noise": (v) => v === 0,

@@ -24,6 +24,7 @@ const PATIENCE = 180; // seconds that a new key may take to be registered
  * @property {() => boolean} paused whether new sums are refused
  * @property {(task: import("./records.js").Metadata | null) => Promise<any>} remember the task under way; null: none
  * @property {() => Promise<import("./records.js").Metadata | undefined>} remembered the one that a reload cut off
+ * @property {(call: [string, RequestInit] | null) => void} farewell what to send if the page is closed; null: nothing
  */
 
 /** @param {number} seconds @param {AbortSignal} signal */
@@ -48,7 +49,12 @@ export async function takePart(node) {
           id = await calls.activate();
           const own = id;
           await giveUp(node, id);
-          beating = setInterval(() => calls.beat(own).catch(() => {}), 1000 * BEAT * 0.8);
+          const beat = async () => {
+            node.farewell(await calls.farewell(own));
+            await calls.beat(own);
+          };
+          await beat();
+          beating = setInterval(() => beat().catch(() => {}), 1000 * BEAT);
           show("waiting", "Connected; waiting for a round");
         }
         const busy = await step(node, id);
@@ -73,6 +79,7 @@ export async function takePart(node) {
     show("stopped", `This page made a mistake and stopped: ${/** @type {Error} */ (error).message}. Reload it.`);
   } finally {
     clearInterval(beating);
+    node.farewell(null);
     node.answers.forget();
     if (id) await calls.deactivate(id).catch(() => {});
   }

@@ -12,6 +12,8 @@ const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 /** @type {Worker | null} */
 let worker = null;
 let paused = false;
+/** The call that tells the server that this page is closed. @type {[string, RequestInit] | null} */
+let farewell = null;
 let token = tokenOf(location.href);
 if (token) history.replaceState(null, "", location.pathname); // it is not for bookmarks
 
@@ -107,6 +109,7 @@ function begin() {
   worker = new Worker(policy ? policy.createScriptURL(url) : url, { type: "module" });
   worker.onmessage = ({ data }) => {
     if (data.problem) tell(data.problem);
+    if ("farewell" in data) farewell = data.farewell;
     if (data.progress) {
       byId("progress").hidden = data.progress[0] === data.progress[1];
       byId("progress").value = data.progress[0] / data.progress[1];
@@ -176,6 +179,8 @@ byId("pause").addEventListener("click", () =>
   }),
 );
 byId("stop").addEventListener("click", () => attempt(leave));
+addEventListener("pagehide", () => farewell && fetch(farewell[0], { ...farewell[1], keepalive: true }).catch(() => {}));
+addEventListener("pageshow", ({ persisted }) => persisted && location.reload()); // it has said that it is gone
 addEventListener("focus", showAll); // another tab may have changed something
 await showAll();
 document.documentElement.dataset.ready = "";

@@ -1,6 +1,6 @@
 // How a tab trains: this person's sentences, by the trainer of ../train, in a Worker of its own.
 
-import { clientOf } from "../train/optimiser.js";
+import { clientOf, optimiser } from "../train/optimiser.js";
 import { leaves, modelOf } from "../train/shapes.js";
 import { score, train } from "../train/trainer.js";
 import { Refusal } from "./refusal.js";
@@ -48,13 +48,18 @@ export function browserTrainer(sentences, { progress, measured, signal, spawn } 
       return leaves(modelOf(/** @type {any} */ (config.model)), vocabulary);
     },
 
+    travels(config, vocabulary) {
+      const every = leaves(modelOf(/** @type {any} */ (config.model)), vocabulary);
+      return optimiser(clientOf(/** @type {any} */ (config.client)), every, () => 1).travels();
+    },
+
     async train(work) {
       const { training } = ownText(await sentences(), work.config.text, work.words);
       if (!training.length) throw new Refusal("training", "there are no sentences yet");
-      const { number, round, lr, words } = work;
-      const task = { config: tables(work), vocabulary: words.length, params: paramsOf(work), number, round, lr, sentences: training };
-      const { update, weight } = await refusing(train(task, { progress, signal, spawn }));
-      return { update: work.model.map((leaf) => update[leaf.name]), weight };
+      const { number, round, lr, words, carried } = work;
+      const task = { config: tables(work), vocabulary: words.length, params: paramsOf(work), carried, number, round, lr, sentences: training };
+      const answer = await refusing(train(task, { progress, signal, spawn }));
+      return { update: work.model.map((leaf) => answer.update[leaf.name]), weight: answer.weight, carried: answer.carried };
     },
 
     async measure(work) {

@@ -1,6 +1,6 @@
 // The Worker of the page *Take part*: it takes part in the federation, so that the page stays quick.
 //
-//     in    {start}, {pause: boolean}, {stop}         out   {state, words}, {progress: [step, steps]}, {changed: true}
+//     in    {start}, {pause: boolean}, {stop}         out   {state, words}, {progress: [step, steps]}, {changed: true}, {farewell}
 //
 // One tab of a browser takes part at a time: the others wait for the lock and go on when it is free.
 
@@ -86,7 +86,8 @@ async function work(signal) {
   const answers = answering(trainer, (now) => (told = now));
   const remember = (/** @type {any} */ task) => (task ? store.put("task", task) : store.remove("task"));
   const remembered = () => store.get("task");
-  await takePart({ calls, answers, show, note, signal, remember, remembered, paused: () => paused });
+  const farewell = (/** @type {any} */ call) => say({ farewell: call });
+  await takePart({ calls, answers, show, note, signal, remember, remembered, farewell, paused: () => paused });
   await store.put("traffic", traffic).catch(() => {});
 }
 

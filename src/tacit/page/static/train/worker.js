@@ -8,10 +8,9 @@
 
 import { compile } from "./engine.js";
 import { trainLocally } from "./local.js";
-import { tuneOwn } from "./own.js";
 import { scores } from "./scores.js";
 
-const WORKS = { train: trainLocally, scores, own: tuneOwn };
+const WORKS = { train: trainLocally, scores, own: async (/** @type {any[]} */ ...given) => (await import("./own.js")).tuneOwn(...given) };
 
 /** @type {Promise<WebAssembly.Module | null>} */
 const ready = fetch(new URL("./kernels.wasm", import.meta.url))
@@ -23,7 +22,7 @@ self.onmessage = async (event) => {
   const { work, task } = event.data;
   const progress = (/** @type {number} */ step, /** @type {number} */ steps) => self.postMessage({ progress: [step, steps] });
   try {
-    const answer = /** @type {any} */ (WORKS)[work](task, await ready, progress);
+    const answer = await /** @type {any} */ (WORKS)[work](task, await ready, progress);
     const { update = {}, params = {}, carried = [] } = answer;
     const arrays = [...Object.values(update), ...Object.values(params ?? {}), ...carried];
     /** @type {any} */ (self).postMessage({ answer }, arrays.map((array) => array.buffer));
