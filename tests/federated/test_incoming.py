@@ -8,10 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.incoming import acceptable, check_update, expected
+from tacit.federated.local import Sending
+from tacit.federated.private import Private
+from tacit.privacy.config import PrivacyConfig
 
 MODEL = {"gru": {"input": np.zeros((2, 3), np.float32)}, "bias": np.zeros(3, np.float32)}
 ACCEPTS = expected(MODEL, round_=7, max_norm=10.0, max_weight=500)
+SENDING = Sending(aggregation(AggregationConfig()), max_norm=5.0)
 
 
 def good():
@@ -114,4 +119,6 @@ def test_what_the_simulator_leaves_out(changes, fits):
     told = {"norm": 5.0, "loss": 1.0, "weight": 2.0, "carried": ()} | changes
     report = SimpleNamespace(norm=jnp.float32(told["norm"]), loss=jnp.float32(told["loss"]))
     reply = SimpleNamespace(report=report, carried=told["carried"])
-    assert bool(acceptable(reply, jnp.float32(told["weight"]), max_norm=5.0)) == fits
+    assert bool(acceptable(SENDING, reply, jnp.float32(told["weight"]))) == fits
+    private = SENDING._replace(private=Private(PrivacyConfig("gaussian", clip=1.0, noise=1.0), 4.0))
+    assert bool(acceptable(private, reply, jnp.float32(told["weight"])))  # it has sent zeros

@@ -73,13 +73,16 @@ def test_fast_executors_send_what_the_judge_sends():
     cohort = worlds.labelled_cohort(ADAM, present=[True, True, False, True, True])
     cohort.batches.x[3] = np.nan  # sends nothing
     slow = slow_training(worlds.LOSS, ADAM, Sending(everything(), private=private))
-    judged = slow(sent, cohort, jnp.float32(ADAM.lr), KEY).message
+    judged, _, report = slow(sent, cohort, jnp.float32(ADAM.lr), KEY)
+    # who sends zeros has reported: what the others' sum is divided by, and whether it is opened, must not tell
+    assert int(report.clients) == 4 and int(report.refused) == 0
     assert abs(float(judged.unclipped)) == 0.5  # of three, some were clipped and some not
     for executor, plan in (("map", Plan(1, 0)), ("vmap", Plan(2, 3))):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(jax, "local_devices", lambda: jax.devices()[:1])
             fast = cohort_training(worlds.LOSS, ADAM, Sending(everything(), private=private), executor)
-            found = fast(sent, lay_out(cohort, plan), jnp.float32(ADAM.lr), KEY).message
+            found, _, report = fast(sent, lay_out(cohort, plan), jnp.float32(ADAM.lr), KEY)
+        assert int(report.clients) == 4 and np.isfinite([float(x) for x in report]).all()
         assert jax.tree.structure(found) == jax.tree.structure(judged)
         for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(judged), strict=True):
             np.testing.assert_allclose(a, b, rtol=3e-4, atol=3e-5, err_msg=executor)

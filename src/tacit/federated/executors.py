@@ -73,7 +73,7 @@ def cohort_training(
     side_by_side = choose_executor(executor) == "vmap"
     local = local_training(loss, client)
     segment = _segment_training(local, side_by_side)
-    replies = _segment_reply(client_reply(sending, client), sending.max_norm)
+    replies = _segment_reply(client_reply(sending, client), sending)
     share = _device_share(local, segment, replies, side_by_side)
     if len(devices()) == 1:
         return compiled(share, (None, 1, None, None), None)
@@ -126,7 +126,7 @@ def cohort_replies(
 
     def lane_reply(sent: Broadcast, state: ClientState, one: Lanes, key: Array) -> tuple[Reply, Array]:
         reply = reply_of(sent, state, one.weight, jax.random.fold_in(key, one.ids), one.factor)
-        return reply, incoming.acceptable(reply, one.weight, sending.max_norm)
+        return reply, incoming.acceptable(sending, reply, one.weight)
 
     replies = jax.vmap(lane_reply, (None, 0, 0, None)) if side_by_side else lane_reply
 
@@ -186,13 +186,13 @@ def _segment_training(local: LocalTraining, side_by_side: bool) -> Callable[...,
     return segment
 
 
-def _segment_reply(reply_of: Callable[..., Reply], max_norm: float) -> Callable[..., Reply]:
+def _segment_reply(reply_of: Callable[..., Reply], sending: Sending) -> Callable[..., Reply]:
     """Returns the function for a lane's reply at the end of a segment: its client's if the client ends there and the
     reply is acceptable, else a neutral one."""
 
     def lane_reply(sent: Broadcast, state: ClientState, one: Lanes, key: Array) -> Reply:
         reply = reply_of(sent, state, one.weight, jax.random.fold_in(key, one.ids), one.factor)
-        added = one.ends & incoming.acceptable(reply, one.weight, max_norm)
+        added = one.ends & incoming.acceptable(sending, reply, one.weight)
         nothing = neutral(reply)
         refusal = nothing.report._replace(refused=one.ends.astype(jnp.int32))
         return trees.where(added, reply, nothing._replace(report=refusal))

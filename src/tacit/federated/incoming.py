@@ -21,7 +21,7 @@ from jax import Array
 
 from tacit.base.errors import shown
 from tacit.federated import trees
-from tacit.federated.local import Reply
+from tacit.federated.local import Reply, Sending
 from tacit.models.base import Params, tree_names
 
 _LARGEST = float(np.finfo(np.float32).max)  # sums are of float32
@@ -104,15 +104,20 @@ def _wrong_numbers(accepts: Expected, update: Mapping[str, np.ndarray]) -> str:
     return ""
 
 
-def acceptable(reply: Reply, weight: Array, max_norm: float) -> Array:
+def acceptable(sending: Sending, reply: Reply, weight: Array) -> Array:
     """Returns whether a simulated client's reply is added: norm, loss, moments and weight are finite, and in limits.
+
+    A private client is never refused. It has sent zeros if its training did not end with finite numbers: a client that
+    is left out would change how many reported, and with it more than its own bounded message.
 
     The norm is computed anyway, and is not finite if any number of the update is not: this costs no pass over it.
     """
+    if sending.private:
+        return jnp.bool_(True)
     fits = jnp.isfinite(reply.report.norm) & jnp.isfinite(reply.report.loss)
     fits &= jnp.isfinite(weight) & (weight >= 0)
     if reply.carried:
         fits &= trees.finite(reply.carried)
-    if max_norm:
-        fits &= reply.report.norm <= max_norm
+    if sending.max_norm:
+        fits &= reply.report.norm <= sending.max_norm
     return fits

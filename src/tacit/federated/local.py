@@ -146,7 +146,8 @@ def client_reply(sending: Sending, client: ClientConfig) -> Callable[..., Reply]
     """Returns the function that ends a client's round: (broadcast, state, weight, key[, factor]) → what it sends.
 
     The papers' β-noise is added to the update before any score or norm is computed, so that nothing is sent without it.
-    A private client clips its update before anything else; its report is not private and is not for publication.
+    A private client clips its update before anything else, and sends zeros if it is not finite; its report is not private
+    and is not for publication.
     """
     rule, noise, private = sending[:3]
     optimiser = client_optimiser(client)
@@ -168,6 +169,7 @@ def client_reply(sending: Sending, client: ClientConfig) -> Callable[..., Reply]
             parts = client_parts(
                 rule, private, sent.params, sent.clip, update, weight, trained.steps, moments
             )
+            report = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0), report)
             return sending.as_read(key, Reply(parts, (), report))
         message = rule.client_message(sent.params, update, weight, trained.steps)
         moments = carried_message(optimiser, trained.optimiser, weight)

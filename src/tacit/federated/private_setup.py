@@ -37,6 +37,11 @@ def check(
             f"aggregation.noise = {aggregation.noise:g} is the papers' noise and no privacy; {what} adds its own "
             "noise: remove aggregation.noise"
         )
+    if aggregation.max_norm:
+        raise TacitError(
+            f"aggregation.max_norm = {aggregation.max_norm:g} would do nothing here: {what} clips every update, and refuses "
+            "nobody, because who is refused would show; remove it"
+        )
     if sampling.scheme == "poisson" and privacy.mechanism == "matrix":
         raise TacitError(
             "sampling.scheme = 'poisson' does not go with privacy.mechanism = 'matrix', whose cohorts keep a client's "

@@ -99,6 +99,7 @@ def slow_replies(
             moments = optimiser.sends(state)
             if private:
                 parts = _private_parts(rule, private, sent, delta, float(weight), report.steps, moments)
+                report = jax.tree.map(lambda a: a if np.isfinite(a) else jnp.zeros_like(a), report)
                 reply = Reply(parts, (), report)
             else:
                 message = rule.client_message(sent.params, delta, weight, report.steps)
@@ -106,7 +107,8 @@ def slow_replies(
             told = [*jax.tree.leaves(delta), norm, losses, weight, *jax.tree.leaves(reply.carried)]
             ids.append(int(cohort.ids[c]))
             replies.append(as_read(client_key, reply))
-            fine.append(all(np.isfinite(a).all() for a in told) and (not max_norm or norm <= max_norm))
+            is_fine = all(np.isfinite(a).all() for a in told) and (not max_norm or norm <= max_norm)
+            fine.append(bool(private) or is_fine)  # a private client that diverged has sent zeros
         if not replies:
             raise ValueError("no client of the cohort reported")
         accepted, who = np.array(fine), np.array(ids)
