@@ -31,6 +31,8 @@ from tacit.lm.open import open as open_model
 from tacit.ngram import validity
 from tacit.ngram.compact import reader
 from tacit.ngram.formats import arpa
+from tacit.privacy import ledger
+from tacit.privacy.ledger import Release
 from tacit.runs.config import resolve
 from tacit.text import supplement
 from tacit.text.pieces import MARKER
@@ -208,3 +210,24 @@ def test_size_and_order(distilled: Make, order: int, most: int) -> None:
     assert facts(out)["ngrams"] == len(grams) - 1 == (149 if order == 1 else most)
     assert max(map(len, grams)) == (1 if most == 149 else order)
     assert sum(reader.open(out / "model.tacit").facts["ngrams"]) == len(grams)
+
+
+def test_a_model_of_a_private_run_says_what_else_was_taken_from_clients(
+    distilled: Make, run: Path, tmp_path: Path
+) -> None:
+    """Post-processing has the run's ε. N-grams counted on the clients have none, nor a model of their pooled text."""
+    pytest.importorskip("dp_accounting")
+    words = tmp_path / "words.txt"
+    words.write_text("\n".join(runs.load(run).vocabulary.words[3:]) + "\n")
+    mechanism = ("privacy.mechanism=gaussian", "privacy.clip=1", "privacy.noise=2")
+    private = unlearnt(tmp_path / "private", *PEOPLE, *mechanism, f"text.words={words}")
+    ledger.append(private / ledger.NAME, Release("round", "gaussian", 1, 2.0, "fixed", clip=1.0))
+    made = facts(distilled("--topology", "i", of=private))
+    assert 1 < made["epsilon"] < 10 and made["epsilon_reason"] == ""
+    assert sorted(made["models"]) == ROWS[1:]
+    counted = facts(distilled("--topology", "i", "--client-counts", 5, of=private))
+    assert counted["epsilon"] is None and counted["epsilon_reason"].startswith(
+        "n-grams: they are counted on the clients"
+    )
+    assert runs.load(run).prepare().seen is not None and "seen" in evaluate.evaluate(run)
+    assert "seen" not in evaluate.evaluate(private)

@@ -176,6 +176,10 @@ def test_a_run_trains_on_those_who_report():
             ["privacy.mechanism=matrix", "privacy.clip=1", "privacy.noise=1", "privacy.separation=4"],
             "'matrix' deals clients into groups",
         ),
+        (
+            ["privacy.mechanism=gaussian", "privacy.clip=1", "privacy.noise=1", "availability.by=examples"],
+            "availability.by = 'examples' ranks clients by their text",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_in_a_line(keys: list[str], line: str):

@@ -307,6 +307,7 @@ def test_settings_of_the_simulator_are_refused(devices: list[Device]) -> None:
         ("client", "batching", "words"),
         ("sampling", "dropout", 0.5),
         ("training", "mode", "central"),
+        ("privacy", "mechanism", "local"),
     ):
         part = dataclasses.replace(getattr(config, table), **{key: value})
         with pytest.raises(TacitError, match=f"{table}.{key}"):

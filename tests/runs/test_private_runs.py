@@ -176,6 +176,12 @@ def test_a_repeated_round_is_spent(
     assert (summary["epsilon"], summary["best_round"]) == (3.0, 2)
     with pytest.raises(TacitError, match=r"epsilon = 0.5 allows no round"):
         runs.train(configured(corpus, *settings, "privacy.epsilon=0.5"), tmp_path / "none")
+    for given, why in (
+        ("text.words=", "everybody's text; give a list"),
+        ("model.bias=counts", "output bias"),
+    ):
+        with pytest.raises(TacitError, match=rf"is a budget, and this run has no ε .*{why}"):
+            runs.train(configured(corpus, *settings, given), tmp_path / "none")
     assert not (tmp_path / "none" / "config.toml").exists()
 
 
@@ -213,6 +219,7 @@ BAD = {
     "OK privacy.epsilon=3": "needs privacy.plan",
     "OK training.mode=central": "training.mode = 'central' has none",
     "OK aggregation.noise=0.1": "remove aggregation.noise",
+    "OK aggregation.max_norm=2": "aggregation.max_norm = 2 would do nothing here",
     "OK sampling.scheme=II": "sampling.scheme = 'II' sets weights",
     "OK client.optimiser=adam client.carry=v": "needs privacy.second_clip above 0",
     "OK client.optimiser=adam client.carry=m,v privacy.second_clip=1": "needs privacy.moments_clip above 0",

@@ -27,8 +27,10 @@ from tacit.distillation.figures import held_out_text, measure
 from tacit.distillation.files import NAMES, dictionary, write_model
 from tacit.distillation.model import DistillOptions, distilled_model, unigram_counts, words_of
 from tacit.ngram.formats.aosp import word_list
+from tacit.privacy.ledger import Release
 from tacit.runs import spending
 
+COUNTED = Release("n-grams", "none", reason="they are counted on the clients without noise: --client-counts")
 KIND = Kind("tacit distill", "tacit distill 1", (*NAMES, "summary.json"))
 
 
@@ -66,7 +68,8 @@ def distill(
         figures = measure(run, distilled, options, text, folder / "model.tacit")
         beside = {"supplement": distilled.beside, "supplement_corpus": distilled.corpus}
         about = {"format": KIND.format, "name": name, "base": runs.digest(path)}
-        private = spending.of_model(path, *([options.unigrams] if options.unigrams else []))
+        counted = [] if options.client_counts is None else [COUNTED]
+        private = spending.of_model(path, *([options.unigrams] if options.unigrams else []), further=counted)
         summary = {**about, **beside, **figures, "bytes": sizes, "dictionary": facts, **private}
         files.write_atomic(folder / "summary.json", files.to_json(summary) + "\n")
     if distilled.corpus:  # for `tacit serve`, which builds a model of the supplement

@@ -42,6 +42,8 @@ class HeldOutText(NamedTuple):
 def held_out_text(run: runs.Run, distilled: Distilled, ready: Prepared, data: Path | None) -> HeldOutText:
     """Returns the text of the run's held-out people (or its test split), and its clients' text.
 
+    Of a private run the clients' text is left out: figures of a model of it would say of them what the run hides.
+
     `ready` is the run's text in the labels of the network; words of another vocabulary are read anew.
     """
     words = ready
@@ -49,7 +51,8 @@ def held_out_text(run: runs.Run, distilled: Distilled, ready: Prepared, data: Pa
     known = words_of(run) if distilled.caser else distilled.vocabulary
     if run.spelling or len(known) > len(run.vocabulary):
         words = run.prepare(data, words=known)
-    return HeldOutText(ready.test, words.test, words.clients if isinstance(words.clients, Packed) else None)
+    known_here = isinstance(words.clients, Packed) and not run.config.privacy.private
+    return HeldOutText(ready.test, words.test, words.clients if known_here else None)
 
 
 def measure(

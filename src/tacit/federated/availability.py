@@ -60,7 +60,9 @@ class Devices(NamedTuple):
     dropout: np.ndarray  # [clients] float64, chance to drop out once asked
 
 
-def check(config: AvailabilityConfig, sampling: SamplingConfig, separation: int = 0) -> None:
+def check(
+    config: AvailabilityConfig, sampling: SamplingConfig, separation: int = 0, private: bool = False
+) -> None:
     """Refuses settings that would do nothing, and sampling whose promises assume that everybody can be asked."""
     if config.model == "always":
         usual = AvailabilityConfig()
@@ -84,6 +86,11 @@ def check(config: AvailabilityConfig, sampling: SamplingConfig, separation: int 
         raise TacitError(
             "privacy.mechanism = 'matrix' deals clients into groups of a round each, and availability.model = 'nights' "
             "draws from those that are there; remove one"
+        )
+    if private and config.by != "chance":
+        raise TacitError(
+            f"availability.by = '{config.by}' ranks clients by their text, so one client's text would decide who else "
+            "takes part, and no noise hides that; use availability.by = 'chance' in a private run"
         )
     if config.period and not config.round_hours:
         raise TacitError(

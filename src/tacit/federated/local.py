@@ -146,8 +146,8 @@ def client_reply(sending: Sending, client: ClientConfig) -> Callable[..., Reply]
     """Returns the function that ends a client's round: (broadcast, state, weight, key[, factor]) → what it sends.
 
     The papers' β-noise is added to the update before any score or norm is computed, so that nothing is sent without it.
-    A private client clips its update before anything else, and sends zeros if it is not finite; its report is not private
-    and is not for publication.
+    A private client clips its update before anything else, and sends zeros if it is not finite. Its report is not
+    private and is not for publication.
     """
     rule, noise, private = sending[:3]
     optimiser = client_optimiser(client)

@@ -39,8 +39,8 @@ def check(
         )
     if aggregation.max_norm:
         raise TacitError(
-            f"aggregation.max_norm = {aggregation.max_norm:g} would do nothing here: {what} clips every update, and refuses "
-            "nobody, because who is refused would show; remove it"
+            f"aggregation.max_norm = {aggregation.max_norm:g} would do nothing here: {what} clips every update and "
+            "refuses none; remove it"
         )
     if sampling.scheme == "poisson" and privacy.mechanism == "matrix":
         raise TacitError(

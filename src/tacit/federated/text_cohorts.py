@@ -77,7 +77,7 @@ def choosing(clients: ClientText, algorithm: Algorithm, seed: int) -> Callable[[
     most = algorithm.client.max_examples
     # n_k: sentences that a client trains on
     sizes = np.minimum(clients.sizes, most) if most else clients.sizes
-    check(config, sampling, separation)
+    check(config, sampling, separation, algorithm.privacy.private)
     if config.model == "always":
         return lambda t: Choice(choose(sampling, sizes, seed, t, separation), len(sizes))
     return choices(

@@ -39,6 +39,8 @@ def check_config(config: Config) -> None:
         "buffer.time": config.buffer.time != BufferConfig().time,
         "buffer.spread": bool(config.buffer.spread),
         "attack.kind": config.attack.kind != "none",
+        # a client adds no noise of its own: the server would get its message as it is
+        "privacy.mechanism": config.privacy.mechanism == "local",
         "client.batching": config.client.batching != "sentences",
     }
     for key, is_refused in refused.items():

@@ -103,8 +103,10 @@ def supplemental(path: Path, stored: Compact, corpus: str | None, data: Path | N
 
 
 def collected(path: Path, stored: Compact, data: Path | None, file: Path) -> bool:
-    """Builds Kneser-Ney of the clients' pooled text, of the same order and size."""
+    """Builds Kneser-Ney of the clients' pooled text, of the same order and size; not of a private run's."""
     run = runs.load(path)
+    if run.config.privacy.private:
+        return False
     words = words_of(run)
     clients = run.prepare(data, words=words).clients
     if not isinstance(clients, Packed):

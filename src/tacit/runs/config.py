@@ -267,7 +267,9 @@ def _built(tables: Mapping[str, Any]) -> Config:
     config: Config = build(Config, tables)
     check(config.model)
     attacks.check(config.attack)
-    availability.check(config.availability, config.sampling, config.privacy.separation)
+    availability.check(
+        config.availability, config.sampling, config.privacy.separation, config.privacy.private
+    )
     conditions.check(config.conditions)
     _check_locale(config)
     _refuse_what_does_nothing(config)

@@ -29,8 +29,8 @@ def evaluate_run(
     """Scores the best model on the run's held-out part, or on all of another corpus.
 
     The held-out part is the people excluded from training, or the corpus's own test split; `seen` adds later text of
-    the people trained on. With `federated` people score the model one by one and only sums are known, so there is no
-    interval over people.
+    the people trained on. A private run has no `seen`: its figures would have no noise. With `federated` people score
+    the model one by one and only sums are known, so there is no interval over people.
     """
     config = run.config
 
@@ -48,7 +48,7 @@ def evaluate_run(
         config = replace(config, text=replace(config.text, corpus=corpus))
     ready = prepare(config, run.encoder, data, progress)
     figures = {"text": f"{run.config.text.corpus}, held out", **figures_of(ready.test)}
-    if ready.seen is not None:
+    if ready.seen is not None and not config.privacy.private:
         figures["seen"] = figures_of(ready.seen)
     return figures
 

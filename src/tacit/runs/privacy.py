@@ -100,7 +100,13 @@ def check_budget(config: Config, out: Path) -> None:
     """Refuses a budget that the plan cannot keep: it knows the rounds, and nothing that is released before them."""
     if not config.privacy.epsilon or ledger.read(out / ledger.NAME):  # a run that was begun has been checked
         return
-    if any(not r.reason for r in first_releases(config)):
+    first = first_releases(config)
+    if first and (reason := ledger.no_epsilon(first)):
+        raise TacitError(
+            f"privacy.epsilon = {config.privacy.epsilon:g} is a budget, and this run has no ε ({reason}); "
+            "mend that, or leave out privacy.epsilon"
+        )
+    if first:
         raise TacitError(
             "privacy.epsilon is a budget for the rounds of a plan, and the words of this run were counted on clients, "
             "which has an ε of its own; leave out privacy.epsilon and look with `tacit privacy show`, or take a word "

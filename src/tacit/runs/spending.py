@@ -43,17 +43,18 @@ def spending(path: Path, delta: float | None = None) -> dict[str, Any]:
     }
 
 
-def of_model(path: Path, *files: Path) -> dict[str, Any]:
+def of_model(path: Path, *files: Path, further: Sequence[Release] = ()) -> dict[str, Any]:
     """Returns ε of a model that is made from a run, as entries of its summary.
 
     A model that is computed from the run's alone has the run's ε: no clients' text is looked at again. `files` are what
-    else it is made from, such as counts; their releases count as well.
+    else it is made from, such as counts, and `further` what was computed from clients' text for it: these releases
+    count as well.
     """
     releases = ledger.read(path / ledger.NAME)
     delta = own_delta(path)
     if not releases:
         return {"epsilon": None, "epsilon_reason": _plain_reason(path), "delta": None}
-    releases += [release for file in files for release in ledger.inherited(file)]
+    releases += [*further, *(release for file in files for release in ledger.inherited(file))]
     reason = ledger.no_epsilon(releases)
     if reason or not accounting.available():
         reason = (
