@@ -15,12 +15,15 @@ from safetensors.numpy import load_file
 
 from commands import WORDS, configured, lasting, lines, stub, write_corpus
 from tacit import runs
-from tacit.base.errors import TacitError
-from tacit.federated.algorithm import ServerState, Trainer
+from tacit.base.errors import Diverged, TacitError
+from tacit.federated.algorithm import Algorithm, ServerState, Trainer
+from tacit.federated.text_cohorts import text_grid
+from tacit.models import language_model
 from tacit.privacy import ledger, plan_file
 from tacit.privacy.ledger import Release
 from tacit.runs import directory, report, training
 from tacit.runs.config import Config, resolve
+from tacit.runs.data import prepare
 from tacit.runs.directory import Best
 from tacit.runs.privacy import epsilon
 
@@ -132,6 +135,44 @@ def test_the_ledger_comes_first(tmp_path: Path, corpus: Path, monkeypatch: pytes
     assert ledger.read(out / ledger.NAME)[0].what == "vocabulary"  # counted in everybody's text
     runs.train(config, out, resume=True)
     assert (out / ledger.NAME).read_bytes() == before
+
+
+def test_a_round_that_ends_without_finite_numbers_was_a_release(
+    tmp_path: Path, corpus: Path, words: Path
+) -> None:
+    """That training diverged is known from the noised sum of the round."""
+    settings = [*PRIVATE, f"text.words={words}", "training.rounds=3", "server.lr=3e38", "privacy.noise=1e6"]
+    with pytest.raises(Diverged, match="round 1: training gave numbers that are not finite"):
+        runs.train(configured(corpus, *settings), tmp_path / "run")
+    assert rounds_in(tmp_path / "run") == [1]
+
+
+def test_batches_of_a_private_run_do_not_depend_on_other_clients(
+    tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One person's long messages change the rows of everybody's batches in a plain run, and in no private one."""
+    used = []
+
+    def federation(init: Any, loss: Any, algorithm: Algorithm, clients: Any, *given: Any) -> None:
+        used.append(given[-1] or text_grid(clients, algorithm.client))
+
+    monkeypatch.setattr(training, "text_federation", federation)
+    for length in (1, 6):
+        corpus = write_corpus(tmp_path / f"{length}.jsonl")
+        rows = [json.loads(line) for line in corpus.read_text().splitlines()]
+        for row in rows:
+            row["text"] = " ".join([row["text"]] * (length if row["user"] == "u03" else 1))
+        corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for settings in ([], PRIVATE):
+            config = configured(corpus, *settings, f"text.words={words}")
+            ready = prepare(config)
+            assert "u03" in ready.clients.names
+            training.make_trainer(config, language_model(config.model, len(ready.vocabulary)), ready)
+    plain, private, plain_long, private_long = used
+    assert plain != plain_long and private == private_long
+    unbounded = configured(corpus, *PRIVATE, f"text.words={words}", "text.max_words=0")
+    with pytest.raises(TacitError, match=r"set client\.batching = 'sentences'"):
+        training.make_trainer(unbounded, language_model(config.model, 9), prepare(unbounded))
 
 
 def test_a_budget_ends_training(

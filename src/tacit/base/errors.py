@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 from tacit.base.printable import one_line
 
@@ -28,7 +29,14 @@ class TacitError(Exception):
 
 
 class Diverged(TacitError):
-    """Training produced numbers that are not finite. Experiments record this as a result; commands report an error."""
+    """Training produced numbers that are not finite. Experiments record this as a result; commands report an error.
+
+    That a private round ended so is known from its noised sum: `release` is its ledger entry, which counts.
+    """
+
+    def __init__(self, message: str, release: Any = None) -> None:
+        super().__init__(message)
+        self.release = release
 
 
 def described(error: BaseException) -> str:

@@ -51,8 +51,8 @@ def held_out_text(run: runs.Run, distilled: Distilled, ready: Prepared, data: Pa
     known = words_of(run) if distilled.caser else distilled.vocabulary
     if run.spelling or len(known) > len(run.vocabulary):
         words = run.prepare(data, words=known)
-    known_here = isinstance(words.clients, Packed) and not run.config.privacy.private
-    return HeldOutText(ready.test, words.test, words.clients if known_here else None)
+    clients = None if run.config.privacy.private else words.clients
+    return HeldOutText(ready.test, words.test, clients if isinstance(clients, Packed) else None)
 
 
 def measure(

@@ -21,6 +21,7 @@ from tacit.federated.sampling import SamplingConfig, check_scheme
 from tacit.federated.server import ServerConfig, server_optimiser
 from tacit.models.base import Params
 from tacit.privacy.config import PrivacyConfig
+from tacit.privacy.ledger import Release
 
 
 class Trainer(NamedTuple):
@@ -100,8 +101,8 @@ def remedy(algorithm: Algorithm) -> str:
     )
 
 
-def require_finite(t: int, finite: bool, remedy: str) -> None:
-    """Raises `Diverged`, with a remedy, if the result of round t is not finite."""
+def require_finite(t: int, finite: bool, remedy: str, release: Release | None = None) -> None:
+    """Raises `Diverged`, with a remedy, if the result of round t is not finite; `release` is of a private round."""
     if not finite:
         kept = "; the last good checkpoint is kept" if t else ""
-        raise Diverged(f"round {t + 1}: training gave numbers that are not finite; {remedy}{kept}")
+        raise Diverged(f"round {t + 1}: training gave numbers that are not finite; {remedy}{kept}", release)

@@ -129,8 +129,8 @@ def private_trainer(
         state, finite = finish(state, sums.place(reply), np.float32(factor), sums.place(white))
         if t + 1 < rounds:
             sums.prefetch(t + 1)
-        require_finite(t, bool(finite), remedy(algorithm))
         release = released(private, algorithm.sampling, population, rounds, t, clip, drawn.digest)
+        require_finite(t, bool(finite), remedy(algorithm), release)
         # what clients report beside their messages has no noise, and is left out
         return state, {"lr": lr, **said, **({"clip": clip} if config.adaptive else {}), "release": release}
 

@@ -40,13 +40,18 @@ def text_federation(
     executor: Executor = "auto",
     lanes_mb: int = 0,
     attack: Callable[[Cohort], Cohort] = lambda cohort: cohort,
+    shape: Grid | None = None,
 ) -> Trainer:
-    """Returns federated training of a language model on clients' text; `attack` is of `attacks`."""
+    """Returns federated training of a language model on clients' text; `attack` is of `attacks`.
+
+    `shape` is the rows of a batch. By default they are measured on clients, as a private run must not do: one client's
+    text would decide how the others' is batched, which no bound on its own message covers (`public_grid`).
+    """
     size = cohort_size(
         algorithm.sampling, len(clients)
     )  # refuses a cohort larger than the population at once
     check_cohort(algorithm, size, jax.eval_shape(init, jax.random.key(0)))
-    shape = text_grid(clients, algorithm.client)
+    shape = shape or text_grid(clients, algorithm.client)
     choice = choosing(clients, algorithm, secret_sampling(algorithm.privacy, algorithm.sampling, seed))
 
     def cohort_of(t: int) -> Cohort:
@@ -133,6 +138,22 @@ def text_grid(clients: ClientText, client: ClientConfig) -> Grid | None:
         # more rows than the largest client fills would stay empty; its words may be long
         batch = min(batch, 2 * int(clients.sizes.max(initial=1)))
     return grid(measured.lengths, batch, clients.longest)
+
+
+def public_grid(others: Packed, client: ClientConfig, longest: int) -> Grid | None:
+    """Returns the rows of every batch of a private run, from people who are not clients and a public bound.
+
+    No sequence of a client has more than `longest` cells; 0: there is no such bound.
+    """
+    if client.batching == "sentences" or client.batch == 0:
+        return None
+    if not longest:
+        raise TacitError(
+            "client.batching = 'words' fits batches to the longest sequence of all clients, which no noise would hide; "
+            "set client.batching = 'sentences', or text.max_words above 0 and text.pieces = 0"
+        )
+    measured = others.gather(np.arange(min(len(others), _MEASURED)))
+    return grid(np.minimum(measured.lengths, longest), client.batch, longest)
 
 
 def sentence_work(

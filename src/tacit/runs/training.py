@@ -27,15 +27,17 @@ from tacit.base.progress import Progress, no_progress
 from tacit.base.randomness import stream, uniform
 from tacit.federated import hosts
 from tacit.federated.algorithm import Trainer, without_noise
+from tacit.federated.batching import Grid
 from tacit.federated.buffered import text_buffered
 from tacit.federated.central import central
 from tacit.federated.evaluation import Scorer, scorer
 from tacit.federated.objective import next_word_loss
-from tacit.federated.text_cohorts import text_federation
+from tacit.federated.text_cohorts import public_grid, text_federation
 from tacit.federated.word_counts import log_frequencies, with_bias, word_counts
 from tacit.models import LanguageModel, count_parameters, language_model
 from tacit.models.base import Params
 from tacit.privacy import ledger
+from tacit.privacy.ledger import Release
 from tacit.privacy.plan_file import Plan
 from tacit.runs import directory, outcome, privacy
 from tacit.runs.attacked import attack_of
@@ -180,10 +182,12 @@ def make_rounds(run: Begun, callbacks: Sequence[Callback]) -> Best | None:
     if best is None and run.done == run.rounds:  # a crash took the last round that the budget allowed
         best = _evaluated_again(run)
     for done in range(first, run.rounds + 1):
-        state, facts = run.trainer.round(state, done - 1)
-        release = facts.pop("release", None)
-        if release is not None and hosts.first():  # on disk before anything is made of the round
-            ledger.append(out / ledger.NAME, release)
+        try:
+            state, facts = run.trainer.round(state, done - 1)
+        except Diverged as diverged:
+            _record(out, diverged.release)
+            raise
+        _record(out, facts.pop("release", None))
         record: dict[str, Any] = {"round": done, **{k: v for k, v in facts.items() if math.isfinite(v)}}
         better = False
         if done % config.evaluate_every == 0 or done == run.rounds:
@@ -219,6 +223,12 @@ def make_rounds(run: Begun, callbacks: Sequence[Callback]) -> Best | None:
         for callback in callbacks:
             callback.round(record)
     return best
+
+
+def _record(out: Path, release: Release | None) -> None:
+    """Writes the release of a private round to the ledger, before anything is made or said of the round."""
+    if release is not None and hosts.first():
+        ledger.append(out / ledger.NAME, release)
 
 
 def _unmeasured(best: str) -> float:
@@ -291,7 +301,14 @@ def make_trainer(config: Config, model: LanguageModel, ready: Prepared) -> Train
         training.executor,
         training.lanes_mb,
         attack_of(config, ready),
+        _public_rows(config, ready) if config.privacy.noisy else None,
     )
+
+
+def _public_rows(config: Config, ready: Prepared) -> Grid | None:
+    """Returns the rows of a private run's batches, from held-out people and the limit on a sequence."""
+    bounded = config.text.max_words > 0 and ready.spelling is None
+    return public_grid(ready.valid, config.client, config.text.max_words + 1 if bounded else 0)
 
 
 def sample(text: Packed, sentences: int, seed: int) -> Packed:
