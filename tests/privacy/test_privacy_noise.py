@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from tacit.privacy import noise
+from tacit.privacy.laplace import Traced, laplace, normal
 from tacit.privacy.noise import NoiseThread, drawn, normals, seeded
 
 
@@ -44,14 +45,14 @@ def test_noise_is_fresh_and_seeded_noise_is_not():
     assert again[0].digest == again[1].digest != drawn(9, seeded(3, 2)).digest
     asked = []
     found = NoiseThread().begin(3, lambda n: asked.append(n) or bytes(range(n))).result()
-    assert asked == [32]
+    assert asked == [64]  # the digest needs some bits of its own
     assert found.digest == drawn(3, lambda n: bytes(range(n))).digest
 
 
 def test_pieces_on_threads_are_the_numbers_of_all_bytes_in_order(monkeypatch):
     monkeypatch.setattr(noise, "_PIECE", 7)
-    data, digests = os.urandom(16 * 50), set()
-    for at in (None, 3, 16 * 50 - 1):
+    data, digests = os.urandom(16 * 50), list[str]()
+    for at in (None, 0, 16 * 50 - 8, 3, 16 * 50 - 1):
         changed = bytearray(data)
         if at is not None:
             changed[at] ^= 1
@@ -64,8 +65,24 @@ def test_pieces_on_threads_are_the_numbers_of_all_bytes_in_order(monkeypatch):
 
         found = NoiseThread().begin(99, source).result()
         np.testing.assert_array_equal(found.values, normals(bytes(changed))[:99])
-        digests.add(found.digest)
-    assert len(digests) == 3
+        digests.append(found.digest)
+    assert len(set(digests)) == 3
+    # other numbers and the same digest: it says nothing about the noise, so that no guess can be checked by it
+    assert digests[3] == digests[4] == digests[0]
+
+
+def test_the_digest_of_counts_noise_says_nothing_about_it():
+    def changed(at):
+        data = bytearray(seeded(4, 0)(80))
+        data[at] ^= 1
+        return lambda size: bytes(data[:size])
+
+    def found(at):
+        source = Traced(changed(at))
+        return normal(10, 1.0, source).tolist(), laplace(1, 1.0, source).tolist(), source.digest
+
+    (one, two, mark), (other, more, same), (_, _, low) = found(15), found(7), found(8)
+    assert one != other and two != more and mark == same != low
 
 
 def test_threads_draw_fresh_bytes_for_every_piece(monkeypatch):

@@ -29,7 +29,7 @@ from tacit.base.errors import TacitError
 from tacit.counts.unigrams import tally
 from tacit.federated.sampling import SamplingConfig, choose
 from tacit.privacy.accounting import check_delta, library
-from tacit.privacy.laplace import Source, digest, laplace, normal, on_grid
+from tacit.privacy.laplace import Source, Traced, laplace, normal, on_grid
 from tacit.privacy.ledger import Release
 from tacit.text.packed import ClientText
 from tacit.text.vocabulary import SPECIALS, Vocabulary
@@ -83,13 +83,13 @@ def over_whitelist(
     """Adds noise to clipped counts [V] over a whitelist; a client sends a sum of at most λ = `limit`, `most` times."""
     bound = limit * most
     words = len(counts) - len(SPECIALS)
-    given = {} if source is None else {"source": source}
+    traced = Traced(source)
     if privacy.mechanism == "laplace":
         multiplier = 1 / privacy.epsilon
-        noise = laplace(words, bound * multiplier, **given)
+        noise = laplace(words, bound * multiplier, traced)
     else:
         multiplier = gaussian_sigma(privacy.epsilon, privacy.delta)
-        noise = normal(words, bound * multiplier, **given)
+        noise = normal(words, bound * multiplier, traced)
     scale = bound * multiplier
     noised = np.zeros(len(counts))
     noised[len(SPECIALS) :] = np.maximum(on_grid(counts[len(SPECIALS) :] + noise, scale), 0.0)
@@ -98,7 +98,7 @@ def over_whitelist(
         privacy.mechanism,
         noise_multiplier=multiplier,
         clip=bound,
-        noise_digest=digest(noise),
+        noise_digest=traced.digest,
     )
     return Noised(noised, release, scale)
 
@@ -110,7 +110,8 @@ def open_words(
     counts = clients_with(clients, words, privacy.words)
     sigma, threshold = open_noise(privacy.epsilon, privacy.delta, privacy.words)
     there = np.flatnonzero(counts)
-    noise = normal(len(there), sigma, **({} if source is None else {"source": source}))
+    traced = Traced(source)
+    noise = normal(len(there), sigma, traced)
     noised = np.zeros(len(words))
     noised[there] = counts[there] + noise
     released = np.where(noised >= threshold, on_grid(noised, sigma), 0.0)
@@ -119,7 +120,7 @@ def open_words(
         "gaussian",
         noise_multiplier=sigma / math.sqrt(privacy.words),
         clip=math.sqrt(privacy.words),
-        noise_digest=digest(noise),
+        noise_digest=traced.digest,
         delta=privacy.delta / 2,
     )
     return Noised(released, release, sigma, threshold)

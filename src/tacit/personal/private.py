@@ -12,7 +12,6 @@ and rows of fewer than `min_people` people are set to 0. Both look only at noise
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +23,7 @@ from tacit.base.errors import TacitError
 from tacit.personal import gate, sums
 from tacit.personal.sums import NLL_UNIT, UNIT, DeviceReport, Outcome
 from tacit.privacy.accounting import check_delta, library
-from tacit.privacy.laplace import Source, normal
+from tacit.privacy.laplace import Source, Traced, normal
 from tacit.privacy.ledger import Release
 
 WORDS = 1000  # predictions of a person that count, at most
@@ -87,13 +86,12 @@ def guard(
         exact = library("dp_accounting.gaussian_mechanism").get_sigma_gaussian
         sigma = float(exact(protection.epsilon, protection.delta))
     multiplier = sigma * math.sqrt(tables + GATE_TABLES)
-    hashed, rows = hashlib.sha256(), [0]
+    traced, rows = Traced(source), [0]
 
     def noised(table: np.ndarray, std: float) -> np.ndarray:
         if not std:
             return table.astype(np.float64)
-        noise = normal(table.size, std, **({} if source is None else {"source": source}))
-        hashed.update(noise.tobytes())
+        noise = normal(table.size, std, traced)
         return table + noise.reshape(table.shape)
 
     def protect(table: np.ndarray, bounds: np.ndarray, norm: float) -> np.ndarray:
@@ -137,7 +135,7 @@ def guard(
             *("personalisation", "gaussian"),
             noise_multiplier=sigma,
             clip=1.0,
-            noise_digest=hashed.hexdigest()[:16],
+            noise_digest=traced.digest,
         )
 
     return Guard(total, gate_total, release, lambda: rows[0], True, protect_total, protect_gate_total)

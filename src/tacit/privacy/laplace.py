@@ -16,8 +16,10 @@ import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from tacit.base.arrays import Floats
+from tacit.privacy.noise import unused_bits
 
 Source = Callable[[int], bytes]
+_FEWEST = 64  # bytes that are drawn at least: fewer leave too few bits for a digest
 
 
 def laplace(size: int, scale: float, source: Source = os.urandom) -> Floats:
@@ -46,9 +48,21 @@ def on_grid(values: Floats, scale: float) -> Floats:
     return np.asarray(np.rint(values / grid) * grid)
 
 
-def digest(noise: Floats) -> str:
-    """Returns a short hash of noise, which tells nothing about it but whether it was used before."""
-    return hashlib.sha256(np.ascontiguousarray(noise, np.float64).tobytes()).hexdigest()[:16]
+class Traced:
+    """A source of bytes with a digest for the ledger: a hash of the bits that no number is made of (`noise`)."""
+
+    def __init__(self, source: Source | None = None) -> None:
+        self._source, self._hash = source or os.urandom, hashlib.sha256()
+
+    def __call__(self, size: int) -> bytes:
+        data = self._source(max(size, _FEWEST))
+        self._hash.update(unused_bits(data))
+        return data[:size]
+
+    @property
+    def digest(self) -> str:
+        """The digest of all that was drawn so far."""
+        return self._hash.hexdigest()[:16]
 
 
 def _uniform(size: int, source: Source) -> Floats:

@@ -2,7 +2,9 @@
 
 A generator with a small key could be guessed, and its noise subtracted. Here every normal number is made from 8 fresh
 bytes of the operating system's source by the Box–Muller transform, in float64. `normals` is a pure function of bytes,
-so a test can give it any. A digest of the bytes goes into the ledger: an audit sees noise that was used twice.
+so a test can give it any. A digest goes into the ledger, by which an audit sees noise that was used twice. It is made
+of the 11 bits of each number that the noise does not use: a hash of the noise itself would let anybody who guesses a
+client's text check the guess.
 
 The bytes are drawn and transformed in pieces, on several threads: an accelerator trains a cohort in less time than one
 thread needs for a million numbers.
@@ -24,13 +26,15 @@ from tacit.base.randomness import generator, stream
 _SEEDED = stream("privacy noise")
 _PIECE = 1 << 16  # pairs at once: a thread's share, and small enough for a processor's cache
 _THREADS = 8
+_FEWEST = 4  # pairs that are drawn at least: fewer leave too few bits for a digest
+_UNUSED = np.uint64(2**11 - 1)  # the low bits of 8 bytes, of which a number uses 53
 
 
 class Drawn(NamedTuple):
     """The noise of one round."""
 
     values: NDArray[np.float32]  # [count], standard normal
-    digest: str  # short hash of the bytes behind it
+    digest: str  # short hash of the bits that were drawn with it and not used
 
 
 def normals(data: bytes) -> NDArray[np.float32]:
@@ -60,18 +64,28 @@ def drawn(count: int, source: Callable[[int], bytes] = os.urandom, pool: Executo
     True
     """
     each = pool.map if pool else map
-    sizes = [16 * min(_PIECE, -(-count // 2) - first) for first in range(0, -(-count // 2), _PIECE)]
+    pairs = max(_FEWEST, -(-count // 2))
+    sizes = [16 * min(_PIECE, pairs - first) for first in range(0, pairs, _PIECE)]
     if source is os.urandom:
         pieces = list(each(lambda size: _piece(source(size)), sizes))
     else:
         pieces = list(each(_piece, map(source, sizes)))
     digest = hashlib.sha256(b"".join(code for _, code in pieces)).hexdigest()[:16]
-    values = np.concatenate([np.zeros(0, np.float32), *(numbers for numbers, _ in pieces)])
+    values = np.concatenate([numbers for numbers, _ in pieces])
     return Drawn(values[:count], digest)
 
 
 def _piece(data: bytes) -> tuple[NDArray[np.float32], bytes]:
-    return normals(data), hashlib.sha256(data).digest()
+    return normals(data), hashlib.sha256(unused_bits(data)).digest()
+
+
+def unused_bits(data: bytes) -> bytes:
+    """Returns the bits of random bytes that no number is made of: the lowest 11 of each 8 bytes.
+
+    >>> unused_bits(bytes([255] * 8)).hex(), unused_bits(bytes([0, 0] + [255] * 6)).hex()
+    ('ff07', '0000')
+    """
+    return (np.frombuffer(data, "<u8") & _UNUSED).astype("<u2").tobytes()
 
 
 def seeded(seed: int, t: int) -> Callable[[int], bytes]:
