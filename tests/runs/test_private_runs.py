@@ -26,6 +26,7 @@ from tacit.runs.config import Config, resolve
 from tacit.runs.data import prepare
 from tacit.runs.directory import Best
 from tacit.runs.privacy import epsilon
+from tacit.text.corpus import fits, people_fingerprint, read
 
 PRIVATE = ["privacy.mechanism=gaussian", "privacy.clip=1.0", "privacy.noise=1.5", "sampling.scheme=poisson"]
 PLAN = {
@@ -106,6 +107,17 @@ def test_a_run_leaves_out_what_clients_report(tmp_path: Path, corpus: Path, word
     assert summary["epsilon"] is None
     assert "tacit privacy show RUN" in summary["epsilon_reason"]
     assert summary["seen"] is None  # later text of the people trained on, without noise
+    stored = runs.read_config(out).text.fingerprint
+    assert stored.startswith("people-")
+    rows = [json.loads(line) for line in corpus.read_text().splitlines()]
+    rows[5]["text"] += " indeed"
+    longer, others = (tmp_path / name for name in ("longer.jsonl", "others.jsonl"))
+    longer.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    others.write_text("".join(json.dumps({**row, "user": row["user"] + "x"}) + "\n" for row in rows))
+    assert (
+        people_fingerprint(read(longer)) == stored
+    )  # whoever has config.toml cannot check a guess of a message
+    assert fits(read(longer), stored) and not fits(read(others), stored)
     page = runs.Run(out).report().read_text()
     assert "noise multiplier 1.5, 2 rounds" in page
     assert np.isfinite(runs.load(out).evaluate()["perplexity"])

@@ -20,7 +20,7 @@ from tacit.personal import gate, private
 from tacit.personal.private import Protection
 from tacit.personal.split import LEAST_MESSAGES, LEAST_WORDS, SHARES, Users, check_shares, split
 from tacit.text.catalogue import same_corpus
-from tacit.text.corpus import Corpus, fingerprint
+from tacit.text.corpus import Corpus, fits
 from tacit.text.encode import everybody, numbered, of_people, packed
 from tacit.text.held_out import LONGEST_SCORED
 from tacit.text.packed import Packed, join
@@ -116,7 +116,7 @@ def people(
     if corpus == "typists":
         return _new_typists(run, options.users or TYPISTS, progress)
     source = None if same else read_population(config.text.of(corpus), config.typists, data, progress)
-    if isinstance(source, Corpus) and fingerprint(source) == config.text.fingerprint:
+    if isinstance(source, Corpus) and fits(source, config.text.fingerprint):
         same = dataclasses.replace(config.text, corpus=corpus)  # the run's corpus in another file
     if same:
         ready = runs.prepare(dataclasses.replace(config, text=same), run.encoder, data, progress)

@@ -109,7 +109,9 @@ def train(
                 stack.enter_context(held(out))
                 # another process may have made a run here in the meantime
                 directory.check(config, out, False)
-            directory.make(directory.with_fingerprint(config, ready.fingerprint), out)
+            # a hash of everybody's text would let anybody check a guess of one person's
+            known = ready.people if config.privacy.noisy else ready.fingerprint
+            directory.make(directory.with_fingerprint(config, known), out)
             privacy.begin(config, out)
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)

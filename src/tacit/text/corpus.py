@@ -169,6 +169,23 @@ def fingerprint(corpus: Corpus | SplitCorpus) -> str:
     return digest.hexdigest()[:16]
 
 
+def people_fingerprint(corpus: Corpus | SplitCorpus) -> str:
+    """Returns a hash of the names of a corpus's people, which says nothing about their messages.
+
+    >>> a, b = (from_messages("demo", {name: ["oi"]}) for name in ("ana", "rui"))
+    >>> people_fingerprint(a) == people_fingerprint(b), people_fingerprint(a)[:7]
+    (False, 'people-')
+    """
+    parts = corpus if isinstance(corpus, SplitCorpus) else (corpus,)
+    names = "\1".join("\0".join(part.users) for part in parts)
+    return "people-" + hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def fits(corpus: Corpus | SplitCorpus, stored: str) -> bool:
+    """Returns whether a corpus has this fingerprint, of its text or of its people alone."""
+    return stored in (fingerprint(corpus), people_fingerprint(corpus))
+
+
 def read(path: Path, protocol: str = "plain", progress: Progress = no_progress) -> Corpus | SplitCorpus:
     """Reads a corpus: a `SplitCorpus` from a directory, a `Corpus` from a file.
 

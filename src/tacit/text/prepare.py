@@ -69,7 +69,8 @@ class TextConfig:
     max_words: int = number(30, 0, 100_000, "a batch is as long as its longest sequence")
     held_out_users: float = number(0.1, 0, 0.45)  # share of people for validation, and as many for the test
     held_out_text: float = number(0.1, 0, 0.9)  # share of each training person's messages, the latest
-    fingerprint: str = ""  # hash of the corpus, stored in a run; if set, other text is refused
+    # hash of the corpus, or for a private run of its people, stored in a run; if set, other text is refused
+    fingerprint: str = ""
 
     def of(self, corpus: str, protocol: Literal["plain", "fedatt"] = "plain") -> TextConfig:
         """Returns the same settings for another corpus."""
@@ -86,6 +87,7 @@ class Prepared(NamedTuple):
     seen: Packed | None  # held-out text of typists who were trained on
     spelling: Spelling | None = None  # only for a piece model, whose `vocabulary` is its pieces
     fingerprint: str = ""  # hash of the corpus; "" for the built-in typists
+    people: str = ""  # hash of its people's names alone
 
 
 def sequences(config: TextConfig, pretokenized: bool) -> Callable[[Message], list[list[str]]]:
@@ -122,7 +124,7 @@ def read_population(
     population = corpus.read(catalogue.resolve(config.corpus, data), config.protocol, progress)
     aside = catalogue.aside(config.corpus)
     population = population.without(aside) if aside and isinstance(population, corpus.Corpus) else population
-    if config.fingerprint and config.fingerprint != corpus.fingerprint(population):
+    if config.fingerprint and not corpus.fits(population, config.fingerprint):
         raise TacitError(
             f"{config.corpus} is not the text that the run was trained on: people or messages have changed, and so has "
             "who is held out; restore that text, or train again"
@@ -166,9 +168,9 @@ def prepare(
     (200, 16)
     """
     source = read_population(config, typists, data, progress)
-    fingerprint = ""  # the built-in typists need none: the configuration determines their text
+    fingerprint = people = ""  # the built-in typists need none: the configuration determines their text
     if isinstance(source, corpus.Corpus | corpus.SplitCorpus):
-        fingerprint = corpus.fingerprint(source)
+        fingerprint, people = corpus.fingerprint(source), corpus.people_fingerprint(source)
     lower = config.case == "lower"
     if isinstance(source, corpus.SplitCorpus):
         texts = [everybody(part, lower, progress, config.locale) for part in source]
@@ -181,7 +183,7 @@ def prepare(
         ready = _prepare_people(source, config, split, seed, words, progress)
     if ready.seen is not None and len(ready.seen.offsets) < 2:  # held_out_text = 0, or one message each
         ready = ready._replace(seen=None)
-    return ready._replace(fingerprint=fingerprint)
+    return ready._replace(fingerprint=fingerprint, people=people)
 
 
 class _Part(NamedTuple):
