@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -206,9 +209,10 @@ def test_too_little_mass_makes_no_step():
     assert not np.any(vector(g))
 
 
-def test_poisson_samples():
+@pytest.mark.parametrize("seed", [4, bytes(range(32))])
+def test_poisson_samples(seed):
     config = SamplingConfig(clients=30, scheme="poisson")
-    chosen = [choose(config, np.arange(1, 201), 4, t) for t in range(2000)]
+    chosen = [choose(config, np.arange(1, 201), seed, t) for t in range(2000)]
     sizes = np.array([len(c.ids) for c in chosen])
     q = 30 / 200
     assert abs(sizes.mean() - 30) < 4 * np.sqrt(200 * q * (1 - q) / 2000)
@@ -216,6 +220,18 @@ def test_poisson_samples():
     often = np.bincount(np.concatenate([c.ids for c in chosen]), minlength=200) / 2000
     assert np.all(np.abs(often - q) < 0.04)
     np.testing.assert_array_equal(chosen[0].weight, chosen[0].ids + 1)
+    away = [choose(replace(config, dropout=0.25), np.ones(200), seed, t).present for t in range(2000)]
+    assert abs(np.concatenate(away).mean() - 0.75) < 0.01
+
+
+def test_a_secret_key_tosses_by_shake():
+    """Number by number, as a second implementation would write it."""
+    key, population = bytes(range(32)), 50
+    use = int.from_bytes(hashlib.sha256(b"choose clients").digest()[:8], "little")
+    data = hashlib.shake_256(key + use.to_bytes(8, "little") + (3).to_bytes(8, "little")).digest(400)
+    tosses = [int.from_bytes(data[8 * k : 8 * k + 8], "little") >> 11 for k in range(population)]
+    found = choose(SamplingConfig(clients=10, scheme="poisson"), np.ones(population), key, 3).ids
+    assert found.tolist() == [k for k, toss in enumerate(tosses) if toss < 2**53 * 10 / 50]
 
 
 def test_separated_cohorts():
@@ -352,7 +368,7 @@ def test_noise_that_drowns_the_softmax_is_refused():
 
 def test_poisson_cohorts_of_a_private_run_do_not_follow_from_its_seed(monkeypatch):
     """Two trainings with one seed sample by different secrets; everything that claims no amplification by the seed."""
-    used: list[int] = []
+    used: list[int | bytes] = []
 
     def choosing(sampling, sizes, seed, *given):
         used.append(seed)
@@ -374,6 +390,7 @@ def test_poisson_cohorts_of_a_private_run_do_not_follow_from_its_seed(monkeypatc
 
     private = {"mechanism": "gaussian", "clip": 1.0, "noise": 1.0}
     first, second = seeds(poisson, **private), seeds(poisson, **private)
-    assert len(first) == len(second) == 1 and first != second and 7 not in first | second
+    assert len(first) == len(second) == 1 and first != second
+    assert all(isinstance(key, bytes) and len(key) == 32 for key in first | second)
     assert seeds(poisson, **private, noise_source="seed") == {7}
     assert seeds(SamplingConfig(clients=3), **private) == {7}

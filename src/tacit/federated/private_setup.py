@@ -20,6 +20,7 @@ from tacit.privacy.config import PrivacyConfig
 from tacit.privacy.ledger import Release
 from tacit.privacy.strategy import participations, read_strategy, sensitivities
 
+_KEY = 32  # bytes
 NO_NOISE = "updates are clipped and no noise is added: privacy.mechanism = 'clipped'"
 SEEDED = "its noise is drawn from a seed and can be subtracted: privacy.noise_source = 'seed'"
 
@@ -89,15 +90,15 @@ def private_federation(
     return Private(privacy, clients, kinds, strategy, float(most[-1]))
 
 
-def secret_sampling(privacy: PrivacyConfig, sampling: SamplingConfig, seed: int) -> int:
+def secret_sampling(privacy: PrivacyConfig, sampling: SamplingConfig, seed: int) -> int | bytes:
     """Returns the seed by which clients are sampled, the same in every process.
 
     Sampling hides a client only if nobody knows who was sampled. A run's seed is written in its directory, so a private
-    run with Poisson samples takes a secret one from the system, which is stored nowhere.
+    run with Poisson samples takes a secret key from the system, which is stored nowhere.
     """
     if privacy.mechanism != "gaussian" or sampling.scheme != "poisson" or privacy.noise_source == "seed":
         return seed
-    return int(hosts.from_first(np.frombuffer(os.urandom(8), np.int64))[0] & (2**62 - 1))
+    return bytes(hosts.from_first(np.frombuffer(os.urandom(_KEY), np.uint8)))
 
 
 def released(

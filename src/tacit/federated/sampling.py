@@ -15,7 +15,9 @@ K = max(C·N, 1), so C = 0 means one client. A client that drops out is sampled 
 scheme II count only those that report. The rule `mean` can ignore the weight (`aggregation.uniform`).
 
 Poisson sampling is what privacy amplification needs: every client by its own draw, so a cohort's size varies and may be
-0. With a separation b the population is dealt into b groups, once, at random; round t samples from group t mod b, so
+0. A private run draws from SHAKE-256 under a secret key, so its released models tell nobody who was in a cohort.
+
+With a separation b the population is dealt into b groups, once, at random; round t samples from group t mod b, so
 nobody takes part twice in b rounds (privacy.mechanism = 'matrix').
 
 Not everybody can be asked at all times: a `Pool` (`availability`) holds those who can, and who drops out.
@@ -23,6 +25,7 @@ Not everybody can be asked at all times: a `Pool` (`availability`) holds those w
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -116,19 +119,34 @@ def group(population: int, separation: int, seed: int, round_: int) -> np.ndarra
     return dealt[round_ % separation :: separation]
 
 
+def _tossed(seed: int | bytes, use: int, round_: int, population: int) -> np.ndarray:
+    """Returns a uniform draw in [0, 1) for each client; a seed of bytes is a secret key."""
+    if isinstance(seed, int):
+        return uniform(seed, use, round_, np.arange(population))
+    address = np.array([use, round_], "<u8").tobytes()
+    stretched = hashlib.shake_256(seed + address).digest(8 * population)
+    return (np.frombuffer(stretched, "<u8") >> np.uint64(11)) * 2.0**-53
+
+
 def choose(
     config: SamplingConfig,
     sizes: np.ndarray,
-    seed: int,
+    seed: int | bytes,
     round_: int,
     separation: int = 0,
     pool: Pool | None = None,
 ) -> Chosen:
     """Returns the clients of round `round_`, from the number of examples each holds ([population]).
 
-    A pool, which goes with the scheme `uniform` only, limits whom the round can ask.
+    A pool, which goes with the scheme `uniform` only, limits whom the round can ask. A seed of bytes is a secret key,
+    which goes with the scheme `poisson` only.
     """
     population, count = len(sizes), cohort_size(config, len(sizes))
+    if config.scheme == "poisson" and pool is None and not separation:
+        ids = np.flatnonzero(_tossed(seed, _CHOOSE, round_, population) < count / population)
+        present = _tossed(seed, _DROP, round_, population)[ids] >= config.dropout
+        return Chosen(ids, sizes[ids].astype(np.float32), np.ones(len(ids), np.float32), present)
+    assert isinstance(seed, int)
     draw = generator(seed, _CHOOSE, round_)
     if pool is not None:
         ids = np.sort(draw.choice(pool.ids, min(count, len(pool.ids)), replace=False))
@@ -137,10 +155,6 @@ def choose(
         check_separation(config, population, separation)
         ids = np.sort(draw.choice(group(population, separation, seed, round_), count, replace=False))
         times = np.ones(count, np.int64)
-    elif config.scheme == "poisson":
-        drawn = uniform(seed, _CHOOSE, round_, np.arange(population))
-        ids = np.flatnonzero(drawn < count / population)
-        times = np.ones(len(ids), np.int64)
     elif config.scheme == "I":
         drawn = draw.choice(population, count, p=sizes / sizes.sum())
         ids, times = np.unique(drawn, return_counts=True)
@@ -151,7 +165,6 @@ def choose(
     share = sizes[ids] / sizes.sum()  # p_k
     weight = {
         "uniform": sizes[ids],
-        "poisson": sizes[ids],
         "original": share,
         "I": times,
         "II": share * population / max(1, present.sum()),  # K counts those that report

@@ -76,8 +76,8 @@ def _with_figures(trainer: Trainer, choice: Callable[[int], Choice]) -> Trainer:
     return Trainer(trainer.init, round_)
 
 
-def choosing(clients: ClientText, algorithm: Algorithm, seed: int) -> Callable[[int], Choice]:
-    """Returns the function that chooses the clients of round t = 0, 1, …"""
+def choosing(clients: ClientText, algorithm: Algorithm, seed: int | bytes) -> Callable[[int], Choice]:
+    """Returns the function that chooses the clients of round t = 0, 1, …; a seed of bytes is a secret key."""
     sampling, config, separation = algorithm.sampling, algorithm.availability, algorithm.privacy.separation
     most = algorithm.client.max_examples
     # n_k: sentences that a client trains on
@@ -85,6 +85,7 @@ def choosing(clients: ClientText, algorithm: Algorithm, seed: int) -> Callable[[
     check(config, sampling, separation, algorithm.privacy.private)
     if config.model == "always":
         return lambda t: Choice(choose(sampling, sizes, seed, t, separation), len(sizes))
+    assert isinstance(seed, int)  # `check` refuses Poisson samples
     return choices(
         config, sampling, sizes, devices(config, sampling, _ranked_by(clients, config.by), seed), seed
     )
