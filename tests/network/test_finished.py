@@ -66,6 +66,7 @@ def test_scores_are_those_of_the_pooled_text(run: runs.Run, devices: list[Device
     expected = overall(run.score(pooled))
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert found["clients"] == 7 and found["refused"] == {}
+    assert found["epsilon"] is None and "without noise" in found["epsilon_reason"]
     assert found["people"] == int(np.count_nonzero(pooled.sizes)) == 2  # a tenth of four messages is none
 
 

@@ -136,7 +136,7 @@ def evaluate(
     from tacit.network.orders import check_served, give
 
     start_jax()
-    checked_run(run)
+    private = checked_run(run).config.privacy.noisy
     check_served(place)
     figures = give(place, "evaluate", {"run": str(run.resolve())}, run, Terms(deadline))
     if as_json:
@@ -145,6 +145,8 @@ def evaluate(
     figures = {k: math.nan if v is None else v for k, v in figures.items()}
     print_table(scores_table(figures))
     say(f"{figures['people']:,} of {figures['clients']:,} invited clients reported")
+    if private:
+        say(figures["epsilon_reason"])
 
 
 def personalize(

@@ -29,6 +29,7 @@ from tacit.runs.config import Config
 from tacit.runs.evaluate import federated_figures
 from tacit.text.prepare import TextConfig
 
+NO_NOISE = "scores of clients are added without noise; the ε of a private run does not cover these figures"
 WHOSE = "clients of the federation; the run may have been trained on their earlier messages"
 
 
@@ -73,6 +74,8 @@ def evaluate(path: Path, courier: Courier, population: Callable[[], int], terms:
         **federated_figures(scores, people),
         "clients": office.population,
         "refused": dict(office.refused),
+        "epsilon": None,
+        "epsilon_reason": NO_NOISE,
     }
 
 
