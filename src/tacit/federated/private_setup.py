@@ -81,13 +81,19 @@ def private_federation(
     """Returns the privacy of a federation over a population; None if nothing is private."""
     if not privacy.private:
         return None
-    clients = cohort_size(sampling, population) * (1 - sampling.dropout)
+    most = cohort_size(sampling, population)
+    if privacy.secure and privacy.least > most:
+        raise TacitError(
+            f"privacy.least = {privacy.least}, and a round has {most} of {population} clients: no sum would ever be "
+            "opened; raise sampling.clients, or lower privacy.least"
+        )
+    clients = most * (1 - sampling.dropout)
     if privacy.mechanism != "matrix":
         return Private(privacy, clients, kinds)
     check_separation(sampling, population, privacy.separation)
     strategy = read_strategy(privacy.coefficients)
-    most = sensitivities(strategy, rounds, privacy.separation)
-    return Private(privacy, clients, kinds, strategy, float(most[-1]))
+    changes = sensitivities(strategy, rounds, privacy.separation)
+    return Private(privacy, clients, kinds, strategy, float(changes[-1]))
 
 
 def secret_sampling(privacy: PrivacyConfig, sampling: SamplingConfig, seed: int) -> int | bytes:

@@ -20,7 +20,6 @@ from tacit.base.errors import TacitError
 from tacit.federated.aggregation import is_plain_sum
 from tacit.federated.cohort_sums import Cohorts, CohortSums, Ready
 from tacit.federated.local import Broadcast, Reply, Sending
-from tacit.federated.sampling import cohort_size
 from tacit.federated.secured import as_message, schema_for
 from tacit.models.base import Params
 from tacit.network.office import Office
@@ -45,12 +44,6 @@ def masked_sums(
     """Returns the sums of cohorts whose clients answer over a network, under masks."""
     private = sending.private
     assert private is not None
-    least, most = private.config.least, cohort_size(office.config.sampling, office.population)
-    if least > most:
-        raise TacitError(
-            f"privacy.least = {least}, and a round has {most} of {office.population} clients: no sum would ever be "
-            "opened; raise sampling.clients, or lower privacy.least"
-        )
     assert is_plain_sum(silence.message)  # `privacy_of` refuses others
 
     def program(sent: Broadcast, laid: tuple[int, np.ndarray, int], lr: Array, key: Array) -> Reply:
