@@ -127,6 +127,21 @@ def test_the_private_form_of_norm_bounded_against_numpy(norm, clip):
     np.testing.assert_allclose(found, -sum(scaled) / 10, rtol=3e-5)
 
 
+def test_rounding_of_a_sum_hides_in_the_margin():
+    """One client more or less changes how all later 32-bit additions round; the clip leaves room for that."""
+    draw = np.random.default_rng(3)
+    along = draw.normal(size=1000)  # honest updates agree in part, so their sum is long
+    updates = draw.normal(size=(1000, 1000)) + along
+    sent, _ = jax.vmap(lambda x: clipped(x, 1.0))(jnp.float32(updates))
+    sent = np.asarray(sent)
+    whole = np.cumsum(sent, axis=0, dtype=np.float32)[-1].astype(np.float64)
+    for k in (0, 1, 500, 999):
+        zeros = sent.copy()
+        zeros[k] = 0
+        without = np.cumsum(zeros, axis=0, dtype=np.float32)[-1]
+        assert 0.9999 < np.linalg.norm(whole - without) < 1
+
+
 def test_clipping_against_numpy():
     draw = np.random.default_rng(0)
     for _ in range(50):
