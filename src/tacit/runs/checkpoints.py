@@ -32,13 +32,13 @@ _FORMAT = "tacit checkpoint 1"
 UNREADABLE = (SafetensorError, ValueError, LookupError, struct.error, TypeError, AttributeError)
 
 
-def save_tree(path: Path, tree: Any, facts: Mapping[str, str]) -> None:
+def save_tree(path: Path, tree: Any, facts: Mapping[str, str], secret: bool = False) -> None:
     """Writes a tree of arrays as a checkpoint."""
     leaves = [np.asarray(leaf, order="C") for leaf in jax.tree.leaves(tree)]
     tensors = dict(zip(tree_names(tree), leaves, strict=True))
     header = {"format": _FORMAT, **facts}
     header["sha256"] = _digest(tensors, header)
-    write_atomic(path, save_tensors(tensors, {"tacit": json.dumps(header, sort_keys=True)}))
+    write_atomic(path, save_tensors(tensors, {"tacit": json.dumps(header, sort_keys=True)}), secret)
 
 
 def _digest(tensors: Mapping[str, np.ndarray], facts: Mapping[str, str]) -> str:

@@ -244,11 +244,12 @@ def digest(path: Path) -> str:
 
 
 def save(path: Path, name: str, tree: Any, done: int, best: Best | None) -> None:
-    """Writes a checkpoint after `done` rounds."""
+    """Writes a checkpoint after `done` rounds; only its owner can read one with noise that later rounds cancel."""
     facts = {"round": str(done), "words": _words_hash(path)}
     if best:
         facts |= {"best_round": str(best.round), "best_value": repr(best.value)}
-    save_tree(path / name, tree, facts)
+    noise = jax.tree.leaves(getattr(tree, "noise", ()))
+    save_tree(path / name, tree, facts, secret=any(bool(jnp.any(part)) for part in noise))
 
 
 def read_last(out: Path, training: TrainingConfig, state: Any) -> tuple[Any, int, Best | None]:
