@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
 
 from commands import Trained, configured, write_corpus
 from tacit import runs
@@ -117,8 +119,21 @@ def test_an_audit_catches_each_planted_bug(
 
 def test_an_audit_of_a_sound_run_finds_nothing(private_run: Path, tmp_path: Path) -> None:
     summary = audit(private_run, tmp_path / "audit", AuditOptions(canaries=20, people=1))
-    assert summary["holds"] and len(summary["checks"]) == 8
+    assert summary["holds"] and len(summary["checks"]) == 9
     assert json.loads((tmp_path / "audit" / "summary.json").read_text())["checks"] == summary["checks"]
+
+
+def test_a_claim_below_the_ledger_is_found() -> None:
+    """Such as that of a plan whose ε somebody has changed."""
+    rounds = [ledger.Release("round", "gaussian", t, 2.0, "fixed", clip=1.0) for t in (1, 2)]
+    s = 2**0.5  # together they are one release of noise √2; δ(ε) in closed form
+    cost = brentq(lambda e: norm.cdf(0.5 / s - e * s) - np.exp(e) * norm.cdf(-0.5 / s - e * s) - 1e-6, 1, 9)
+    assert checks.claim_check(None, rounds, 1e-6).holds
+    told = {claim: checks.claim_check(claim, rounds, 1e-6) for claim in (2.0, 3.0, 4.0)}
+    assert [check.holds for check in told.values()] == [False, False, True]
+    assert f"claims ε = 2, the ledger costs {cost:.4g}" in told[2.0].finding
+    seeded = [dataclasses.replace(entry, reason="its noise is drawn from a seed") for entry in rounds]
+    assert not checks.claim_check(4.0, seeded, 1e-6).holds
 
 
 def test_guesses_do_not_exceed_the_claim_over_twenty_repetitions(compiled: Path) -> None:

@@ -93,6 +93,7 @@ def _checks(run: Run, ready: Prepared, options: AuditOptions) -> list[dict[str, 
     rounds = [r for r in run.metrics["round"] if r is not None]
     made = [
         *checks.ledger_checks(algorithm(config), releases, rounds, len(ready.clients)),
+        checks.claim_check(run.summary["epsilon"], releases, config.privacy.delta),
         *checks.mechanism_checks(algorithm(config), options.seed),
     ]
     return [check._asdict() for check in made]

@@ -26,6 +26,7 @@ from tacit.privacy.ledger import Release
 
 _SIGMAS = 5.5  # deviations that are no accident: one in 26 million
 _CLIENTS = 400  # made-up clients of a check
+_CLOSE = 1e-3  # by which a plan's ε may differ, which was computed in coarser bins
 
 
 class Check(NamedTuple):
@@ -74,6 +75,24 @@ def ledger_checks(
             f"other figures in rounds {_few(wrong)}" if wrong else "in every entry",
         ),
     ]
+
+
+def claim_check(claimed: float | None, releases: Sequence[Release], delta: float) -> Check:
+    """Checks that a run claims no smaller ε than its ledger costs; a plan says what a run claims, and may be wrong."""
+    from tacit.privacy.accounting import spent  # here: it needs the extra `privacy`
+
+    cost = spent(releases, delta).epsilon if claimed is not None else None
+    holds = claimed is None or (cost is not None and claimed >= cost * (1 - _CLOSE))
+    told = "no ε" if claimed is None else f"ε = {claimed:.4g}"
+    return Check(
+        "the claimed ε is not below the ledger's",
+        holds,
+        f"the summary claims {told}" + ("" if claimed is None else f", the ledger costs {_figure(cost)}"),
+    )
+
+
+def _figure(epsilon: float | None) -> str:
+    return "no finite ε" if epsilon is None else f"{epsilon:.4g}"
 
 
 def _clipping(algorithm: Algorithm, seed: int) -> Check:
