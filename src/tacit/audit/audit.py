@@ -91,9 +91,10 @@ def _checks(run: Run, ready: Prepared, options: AuditOptions) -> list[dict[str, 
         return []
     releases = ledger.read(run.path / ledger.NAME)
     rounds = [r for r in run.metrics["round"] if r is not None]
+    claimed = run.summary["epsilon"] if run.finished else None
     made = [
         *checks.ledger_checks(algorithm(config), releases, rounds, len(ready.clients)),
-        checks.claim_check(run.summary["epsilon"], releases, config.privacy.delta),
+        checks.claim_check(claimed, releases, config.privacy.delta),
         *checks.mechanism_checks(algorithm(config), options.seed),
     ]
     return [check._asdict() for check in made]
