@@ -81,13 +81,16 @@ def private_federation(
     """Returns the privacy of a federation over a population; None if nothing is private."""
     if not privacy.private:
         return None
-    most = cohort_size(sampling, population)
+    count = cohort_size(sampling, population)
+    most = (
+        population if sampling.scheme == "poisson" else count
+    )  # a Poisson sample may be larger than expected
     if privacy.secure and privacy.least > most:
         raise TacitError(
-            f"privacy.least = {privacy.least}, and a round has {most} of {population} clients: no sum would ever be "
+            f"privacy.least = {privacy.least}, and a round has at most {most} of {population} clients: no sum would ever be "
             "opened; raise sampling.clients, or lower privacy.least"
         )
-    clients = most * (1 - sampling.dropout)
+    clients = count * (1 - sampling.dropout)
     if privacy.mechanism != "matrix":
         return Private(privacy, clients, kinds)
     check_separation(sampling, population, privacy.separation)
