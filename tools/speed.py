@@ -116,10 +116,10 @@ The experiment meets the target of `paper` and misses those of `gboard` and `rag
 - At the copy rate, the bytes that the benchmark counts would take only part of the base's time:
   {shares}.
 - `gboard` reads and writes large arrays too often. The embeddings of its {gboard["clients"]} clients are
-  {weights_mb:.0f} MB. A single pass that reads and writes them takes {pass_us:.0f} µs at {tb_per_s:.2f} TB/s. The target allows
-  {target_us:,.0f} µs a step. Each of the base's six largest kernels takes {large[-1]:.0f} to {large[0]:.0f} µs, about
-  as long as one such pass, and together they take {sum(large):.0f} of {base["span_us"]:,.0f} µs. Fewer passes need one
-  kernel for scores, loss and update.
+  {weights_mb:.0f} MB. A single pass that reads and writes them takes {pass_us:.0f} µs at {tb_per_s:.2f} TB/s.
+  The target allows {target_us:,.0f} µs a step. Each of the base's six largest kernels takes {large[-1]:.0f} to
+  {large[0]:.0f} µs, about as long as one such pass, and together they take {sum(large):.0f} of
+  {base["span_us"]:,.0f} µs. Fewer passes need one kernel for scores, loss and update.
 - `ragged` makes too many steps one after another. Its largest client makes {longest}, and its lanes make
   {in_a_row}. Even with {longest}, the target allows {allowed_us:.0f} µs a step. A step of the best candidate takes
   {now_us:.0f} µs, in {fast["kernels"]:.0f} kernels. Fewer kernels need the whole recurrence in one.
