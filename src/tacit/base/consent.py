@@ -46,13 +46,11 @@ def check(given: str, path: Path) -> None:
     if not isinstance(given, Named):
         return
     if not (path.is_file() or path.is_dir()):
-        raise TacitError(
-            f"{given.run} names {path}, which is neither a file nor a directory; restore the file"
-        )
+        raise TacitError(f"{given.run} names {path}, which is neither a file nor a directory; restore it")
     if given.trusted or path.resolve().is_relative_to(given.run.resolve()):
         return
     raise TacitError(
-        f"{given.run} names {path}, outside itself, and was not made here; to read that file add --trust (in Python, "
+        f"{given.run} was not made here, and names {path}, outside itself; to read that file add --trust (in Python, "
         "call Run.trust())"
     )
 

@@ -43,7 +43,7 @@ def check_devices() -> None:
     except Exception as error:
         raise cannot_start(error) from None
     if jax.config.values.get("jax_enable_x64"):
-        raise TacitError("jax_enable_x64 is on, and Tacit's programs have numbers of 32 bits; turn it off")
+        raise TacitError("jax_enable_x64 is on, but Tacit computes with 32-bit numbers; turn it off")
 
 
 def cannot_start(error: BaseException) -> TacitError:

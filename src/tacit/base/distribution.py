@@ -13,4 +13,4 @@ def needs_whole(room: str, what: str) -> None:
     >>> needs_whole("runs", "a run directory")
     """
     if find_spec(f"{__name__.partition('.')[0]}.{room}") is None:
-        raise TacitError(f"{what} needs the whole of Tacit, and this is tacit-keyboard; install tacit")
+        raise TacitError(f"{what} needs the whole of Tacit, not only tacit-keyboard; install tacit")

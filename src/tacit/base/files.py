@@ -118,11 +118,11 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
     reason = error.strerror or str(error)
     try:
         free = shutil.disk_usage(path.parent).free
-        room = f" ({wanted:,} bytes wanted, {free:,} free)" if wanted > free else ""
+        room = f" ({wanted:,} bytes needed, {free:,} free)" if wanted > free else ""
     except OSError:
         room = ""
     return TacitError(
-        f"cannot write {path}: {reason}{room}; nothing half-written was left, free some space or "
+        f"cannot write {path}: {reason}{room}; no half-written file is left, free some space or "
         "choose another --out"
     )
 

@@ -70,7 +70,7 @@ def transaction(out: Path, kind: Kind) -> Iterator[Path]:
             check(out, kind)  # again, now that nobody else can change it
             yield folder
             if is_old != place.exists():
-                raise TacitError(f"{out} was made or removed meanwhile; run the command again")
+                raise TacitError(f"{out} was created or removed while the command ran; run the command again")
             try:
                 _flush(folder)
                 if is_old:
@@ -95,7 +95,7 @@ def check(out: Path, kind: Kind) -> Path:
             raise TacitError(f"{out} exists and was not left by `{kind.command}`; choose another --out")
         if foreign := _foreign(place, kind):
             raise TacitError(
-                f"{out} holds {foreign}, which `{kind.command}` has not written; move it elsewhere or "
+                f"{out} holds {foreign}, which `{kind.command}` did not write; move it elsewhere or "
                 "choose another --out"
             )
     if place.exists() and Path(os.path.realpath(os.curdir)).is_relative_to(place):
@@ -104,9 +104,7 @@ def check(out: Path, kind: Kind) -> Path:
         raise TacitError(f"cannot write {out}: it is a mount point; choose a directory in it as --out")
     above = next(p for p in place.parents if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
-        raise TacitError(
-            f"cannot write {out}: {above} is not a directory that may be written; choose another --out"
-        )
+        raise TacitError(f"cannot write {out}: {above} is not a writable directory; choose another --out")
     return place
 
 

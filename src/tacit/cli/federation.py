@@ -328,7 +328,7 @@ def stop(place: Place) -> None:
     from tacit.network.status import stop as stop_server
 
     if not stop_server(place):
-        raise TacitError(f"the server of {place} is not running")
+        raise TacitError(f"the server of {place} is not running; there is nothing to stop")
     say(f"the server of {place} has stopped")
 
 

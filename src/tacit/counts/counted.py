@@ -76,7 +76,9 @@ def check_options(options: CountOptions) -> None:
         return
     private.check(options.privacy)
     if not options.privacy.words and (len(options.limits) != 1 or math.isinf(options.limits[0])):
-        raise TacitError("--epsilon needs one finite --lambda: each λ is a release, and inf bounds nobody")
+        raise TacitError(
+            "--epsilon needs exactly one --lambda, and a finite one: each λ is a release, and inf clips nothing"
+        )
     if options.privacy.words and (options.whitelist or options.rounds or options.cohort):
         raise TacitError(
             "--open counts every client once, over any words; leave out --whitelist, --rounds and --cohort"
@@ -161,7 +163,7 @@ def _own_words(config: Config, options: CountOptions, data: Path | None) -> Prep
     """
     if options.privacy and not config.text.words:
         raise TacitError(
-            f"--epsilon needs a whitelist that is not made of {config.text.corpus}; give --whitelist FILE, "
+            f"--epsilon needs a whitelist that is not taken from {config.text.corpus}; give --whitelist FILE, "
             "--supplement CORPUS to take its words, or --open K"
         )
     text = dataclasses.replace(config.text, pieces=0, inventory="")

@@ -68,9 +68,7 @@ def clipped_counts(limits: Sequence[float]) -> Aggregation:
     """
     for limit in limits:
         if not limit > 0:
-            raise TacitError(
-                f"λ is {limit:g}; a client's counts are clipped to a sum above 0 (inf: not at all)"
-            )
+            raise TacitError(f"λ is {limit:g}; it must be above 0 (inf: counts are not clipped)")
     if not limits:
         raise TacitError("no λ was given; give one at least, for example 1000")
 
@@ -148,7 +146,7 @@ def counting(
         most = float(batches.counts.sum(axis=(1, 2), dtype=np.float64).max(initial=0))
         if most >= _EXACT:
             raise TacitError(
-                f"one client holds {most:,.0f} words; counts are exact below {_EXACT:,}: split it"
+                f"one client has {most:,.0f} words, but counts are exact only below {_EXACT:,}; split its text"
             )
         return chosen_cohort(chosen, batches, np.ones(len(rows), np.int32))
 
@@ -166,7 +164,9 @@ def counting(
         counts = -np.asarray(rule.combine(start, reply.message), np.float64)
         if counts.max(initial=0) >= _EXACT:
             word = f"word {int(counts.max(axis=0).argmax())} was counted {counts.max():,.0f} times in round {t + 1}"
-            raise TacitError(f"{word}; sums are exact below {_EXACT:,}: take a smaller cohort or a smaller λ")
+            raise TacitError(
+                f"{word}, but sums are exact only below {_EXACT:,}; give a smaller --cohort or --lambda"
+            )
         return Round(counts, reported, asked - reported)
 
     return round_

@@ -96,8 +96,8 @@ def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> PieceLexicon:
         if clash.any():
             one = int(on[np.argmax(clash)])
             raise TacitError(
-                f"the pieces of word {one} begin another word or are its own; use an inventory with the marker "
-                "at the end of words"
+                f"the pieces of word {one} are also those of another word, or its beginning; use an inventory with the "
+                "marker at the end of words"
             )
         inner = output < 0
         target = np.where(inner, states + np.cumsum(inner) - 1, 0)

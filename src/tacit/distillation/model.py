@@ -95,7 +95,8 @@ def distilled_model(
     if beside is None and (topology != "i" or options.cased):
         what = "capitals" if options.cased else f"the n-grams of topology {topology}"
         raise TacitError(
-            f"{what} come from text that is not the clients': give --supplement CORPUS, or --topology i without --cased"
+            f"{what} come from a corpus that is not the clients'; give --supplement CORPUS, or --topology i without "
+            "--cased"
         )
     word_run = _word_run(run, options)
     uncased = words_of(run)

@@ -63,8 +63,8 @@ def why_ended(log: Path, code: int) -> TacitError:
     marked = [i for i, line in enumerate(said) if "Exit Code" in line]
     if not code and not marked:
         return TacitError(
-            "the server refuses this client's signature, which has the time in it: is this device's clock right, and "
-            "is the invitation still valid?"
+            "the server refuses this client's signature; check that this device's clock is right, because signatures "
+            "have a time, and that the invitation is still valid"
         )
     after = said[marked[0] + 1 :] if marked else []
     why = printable(" ".join(after[0].split()))[:200] if after else "it does not say why"

@@ -46,15 +46,15 @@ def check(config: Config) -> None:
     """Refuses a configuration whose words can be neither read nor counted."""
     if config.privacy.secure and (not config.text.words or config.model.bias == "counts"):
         raise TacitError(
-            "clients count words without masks, and privacy.secure = true hides what a client sends; give a list with "
-            "text.words, and set model.bias to 'zero'"
+            "privacy.secure = true hides what a client sends, but counts of words travel without masks; give a list "
+            "with text.words, and set model.bias to 'zero'"
         )
     if config.text.words:
         listed(config)
     elif config.text.case == "keep":
         raise TacitError(
-            "words are counted without capitals, and text.case = 'keep'; give a list with text.words, or set "
-            "text.case to 'lower'"
+            "text.case = 'keep' needs a list with text.words, because clients count words without capitals; give one, "
+            "or set text.case to 'lower'"
         )
 
 
@@ -84,7 +84,7 @@ def begin(office: Office, out: Path) -> Beginning:
     frequencies = network_frequencies(office._replace(words=words))
     if not frequencies.any():
         raise TacitError(
-            "no client counted its words for model.bias = 'counts'; start clients, or set 'zero'"
+            "no client counted its words for model.bias = 'counts'; start clients, or set it to 'zero'"
         )
     releases.append(Release("bias from counts", "none", reason=privacy.BIAS))
     return Beginning(words, frequencies, releases)

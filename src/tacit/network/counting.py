@@ -82,7 +82,7 @@ def counted(office: Office, asked: Asked, listed: Whitelist) -> Counted:
     )
     reported = max(line["clients"] for line in lines)
     if not reported:
-        raise TacitError("no client counted; `tacit federation status` tells who is invited: start clients")
+        raise TacitError("no client counted; start clients (`tacit federation status` lists those invited)")
     # a client answers a round once, so it takes part in at most all of them
     totals, lines, release, noise = protected(totals, lines, options, lambda: asked.rounds)
     check_seen(totals)

@@ -48,7 +48,8 @@ def exchange(office: Office, params: Params) -> Exchange:
 
     def stacks(sending: Sending) -> CohortStacks:
         raise TacitError(
-            f"aggregation.rule = '{office.config.aggregation.rule}' is no sum; over a network choose a rule that is one"
+            f"aggregation.rule = '{office.config.aggregation.rule}' is not a sum, and a network allows only sums; "
+            "choose one, such as 'mean'"
         )
 
     return Exchange(

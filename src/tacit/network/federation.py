@@ -101,7 +101,7 @@ def read(place: Path) -> Federation:
     file = place / NAME
     if not file.is_file():
         raise TacitError(
-            f"{place} is no federation (it has no {NAME}); make one with `tacit federation init`"
+            f"{place} is not a federation (it has no {NAME}); make one with `tacit federation init`"
         )
     for folder in _FOLDERS:
         if not (place / folder).is_dir():
@@ -258,7 +258,7 @@ def _is_address(text: str) -> bool:
 @contextlib.contextmanager
 def _changing(place: Path) -> Iterator[None]:
     if not place.is_dir():
-        raise TacitError(f"{place} is no federation; make one with `tacit federation init`")
+        raise TacitError(f"{place} is not a federation; make one with `tacit federation init`")
     with held(place / "clients"):
         yield
 

@@ -37,7 +37,9 @@ def checked_run(path: Path) -> runs.Run:
     runs.read_config(path)  # refuses what is not a run
     run = runs.load(path)
     if run.spelling:
-        raise TacitError(f"{path} predicts pieces of words, which clients cannot read; give a run over words")
+        raise TacitError(
+            f"{path} is over word-pieces, which a federation does not support; give a run over words"
+        )
     return run
 
 
@@ -128,6 +130,6 @@ def _in_halves(answered: Answered) -> list[int]:
 def _check_people(answered: Answered) -> None:
     if not sum(_in_halves(answered)):
         raise TacitError(
-            f"of {sum(answered.left_out.values())} clients who answered nobody has enough text ({LEAST_MESSAGES} "
+            f"none of {sum(answered.left_out.values())} clients that answered has enough text ({LEAST_MESSAGES} "
             f"messages, {LEAST_WORDS} words, a known word in each part)"
         )

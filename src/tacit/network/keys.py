@@ -61,9 +61,9 @@ def openssh(spki: bytes) -> str:
     try:
         key = load_der_public_key(spki)
     except (ValueError, UnsupportedAlgorithm):
-        raise TacitError("this is no public key") from None
+        raise TacitError("this is not a public key") from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != ec.SECP384R1().name:
-        raise TacitError("a client's key is of the curve P-384")
+        raise TacitError("this is not a key of the curve P-384, which clients have")
     return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 

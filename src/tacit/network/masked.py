@@ -48,8 +48,8 @@ def masked_sums(
     least, most = private.config.least, cohort_size(office.config.sampling, office.population)
     if least > most:
         raise TacitError(
-            f"privacy.least = {least}, and a round has {most} of {office.population} clients: no sum would ever be "
-            "opened; raise sampling.clients, or lower privacy.least"
+            f"privacy.least = {least}, but a round has only {most} of {office.population} clients, so no sum would "
+            "ever be opened; raise sampling.clients, or lower privacy.least"
         )
     assert is_plain_sum(silence.message)  # `privacy_of` refuses others
 

@@ -115,7 +115,8 @@ def _task_of(client: RuntimeHttpClient) -> tuple[Message, Context]:
         raise
     except Exception as error:  # whatever a server sends
         raise TacitError(
-            f"the server sent what is no task ({type(error).__name__}); do both run the same Flower?"
+            f"the server sent something other than a task ({type(error).__name__}); use the same version of Flower on "
+            "both sides"
         ) from None
 
 

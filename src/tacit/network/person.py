@@ -37,7 +37,9 @@ def open_device(data: Path) -> Device:
         people = (
             "a corpus with splits" if isinstance(messages, corpus.SplitCorpus) else f"{len(messages)} people"
         )
-        raise TacitError(f"{data} holds the text of {people}; a client is one person: give a file of one")
+        raise TacitError(
+            f"{data} holds the text of {people}, but a client is one person; give a file with one person's text"
+        )
     return Device(messages)
 
 

@@ -83,7 +83,7 @@ def manifest(invitation: Invitation) -> dict[str, Listed]:
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise TacitError(
-            f"{invitation.address} sends no manifest that can be read; ask who serves it"
+            f"{invitation.address} sends a manifest that cannot be read; ask its operator"
         ) from None
     return found
 
@@ -99,7 +99,7 @@ def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
         )
     data = _get(invitation, name, every[name].bytes)
     if len(data) != every[name].bytes or sha256(data) != every[name].sha256:
-        raise TacitError(f"{name} from {invitation.address} is not the file of its manifest; try again")
+        raise TacitError(f"{name} from {invitation.address} does not match the server's manifest; try again")
     write_atomic(out, data)
     return every[name]
 
@@ -123,7 +123,7 @@ def _get(invitation: Invitation, name: str, most: int) -> bytes:
                 size += len(part)
                 if size > most:
                     raise TacitError(
-                        f"{name} from {invitation.address} is larger than it should be; try again"
+                        f"{name} from {invitation.address} is larger than the server's manifest says; try again"
                     )
                 parts.append(part)
             return b"".join(parts)

@@ -45,4 +45,6 @@ def check_config(config: Config) -> None:
         if is_refused:
             table, _, name = key.partition(".")
             value = getattr(getattr(config, table), name)
-            raise TacitError(f"{key} = {value!r} works in the simulator only; set another or remove it")
+            raise TacitError(
+                f"{key} = {value!r} works in the simulator only; choose another value or remove it"
+            )

@@ -65,7 +65,9 @@ def _server(file: Path) -> int:
     with contextlib.suppress(OSError, ValueError):
         if (number := int(read_regular(file))) > 1:
             return number
-    raise TacitError(f"{file} does not tell the server's process; end it with Ctrl-C where it runs")
+    raise TacitError(
+        f"{file} does not name the server's process; stop the server with Ctrl-C in its terminal"
+    )
 
 
 def record(file: Path) -> dict[str, Any]:

@@ -125,15 +125,15 @@ def _same(stored: Config, config: Config, out: Path) -> None:
     was, every = stored.training.rounds, stored.training.evaluate_every
     if config.training.rounds > was and set(schedules) != {"constant"}:
         raise TacitError(
-            f"{out}: its learning rates are scheduled over {was} rounds, so it cannot take more; choose another --out"
+            f"{out}: its learning rates are scheduled over {was} rounds, so it cannot have more; choose another --out"
         )
     if config.training.rounds > was and config.privacy.mechanism == "matrix":
         raise TacitError(
-            f"{out}: its noise is correlated over {was} rounds, so it cannot take more; choose another --out"
+            f"{out}: its noise is correlated over {was} rounds, so it cannot have more; choose another --out"
         )
     if config.training.rounds > was and was % every:
         raise TacitError(
-            f"{out}: its last round, {was}, is not a multiple of training.evaluate_every = {every}, so it cannot take "
+            f"{out}: its last round, {was}, is not a multiple of training.evaluate_every = {every}, so it cannot have "
             "more rounds; choose another --out"
         )
 
@@ -191,7 +191,7 @@ def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
     tree, facts = _checkpoint(path, BEST, like)
     if rounds and _round(path / BEST, facts, "round") not in rounds:
         raise TacitError(
-            f"{path / BEST} is of round {facts.get('round')}, and the best one was {rounds[0]}; restore it, or choose "
+            f"{path / BEST} is of round {facts.get('round')}, but the best round is {rounds[0]}; restore it, or choose "
             "another --out and train again"
         )
     return tree

@@ -72,7 +72,7 @@ def check_population(config: Config, plan: Plan | None, population: int) -> None
     clients = cohort_size(config.sampling, population)
     if clients / population > plan.rate * (1 + 1e-9):
         raise TacitError(
-            f"the plan {config.privacy.plan} is for rounds with a share {plan.rate:g} of all clients, and {clients} of "
+            f"the plan {config.privacy.plan} is for a share {plan.rate:g} of all clients in a round, but {clients} of "
             f"{population} are {clients / population:g}; lower sampling.clients or make another plan"
         )
 
@@ -102,8 +102,8 @@ def check_budget(config: Config, out: Path) -> None:
         return
     if any(not r.reason for r in first_releases(config)):
         raise TacitError(
-            "privacy.epsilon is a budget for the rounds of a plan, and the words of this run were counted on clients, "
-            "which has an ε of its own; leave out privacy.epsilon and look with `tacit privacy show`, or take a word "
+            "privacy.epsilon is a budget for the rounds of a plan only, but the words of this run were counted on "
+            "clients, which also costs ε; remove privacy.epsilon and look with `tacit privacy show`, or give a word "
             "list that is not the clients'"
         )
 

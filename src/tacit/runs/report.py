@@ -71,8 +71,8 @@ def entry_of(run: Run, name: str | None = None) -> Entry:
     summary = run.summary
     if summary["test"] is None:
         raise TacitError(
-            f"{run.path}: nobody has scored this model, because a run with noise over a network asks nobody to; "
-            "measure it with `tacit evaluate` on text of other people"
+            f"{run.path}: this model has no scores, because a run with noise is not scored on the clients of a "
+            "federation; measure it with `tacit evaluate` on text of other people"
         )
     if any(part and part[key] is None for part in (summary["test"], summary["seen"]) for key in MEASURES):
         raise TacitError(f"{run.path / 'summary.json'}: a figure is not finite; train the run again")

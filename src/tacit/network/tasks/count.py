@@ -101,8 +101,8 @@ def network_round(office: Office, limits: Sequence[float]) -> Callable[[int], Ro
         counts = total.value()["counts"].astype(np.float64)
         if counts.max() >= _EXACT:
             raise TacitError(
-                f"a word was counted {counts.max():,.0f} times in round {t + 1}; sums are exact below {_EXACT:,}: "
-                "take a smaller λ"
+                f"a word was counted {counts.max():,.0f} times in round {t + 1}, but sums are exact only below "
+                f"{_EXACT:,}; give a smaller --lambda"
             )
         return Round(counts, total.count, len(asked) - total.count)
 
