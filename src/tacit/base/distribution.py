@@ -8,7 +8,7 @@ from tacit.base.errors import TacitError
 
 
 def needs_whole(room: str, what: str) -> None:
-    """Refuses what needs a room that tacit-keyboard does not have.
+    """Raises an error if this is tacit-keyboard, which lacks a room that `what` needs.
 
     >>> needs_whole("runs", "a run directory")
     """

@@ -1,4 +1,4 @@
-"""The lexicon M: a transducer that reads pieces and writes words (paper 4, section 6, Figure 4 b).
+"""Builds the lexicon M, a transducer that reads pieces and writes words (paper 4, section 6, Figure 4 b).
 
 A state is the beginning of a word, the pieces read of it so far; state 0 is the start. A word y is written on its
 last piece x_y, which leads back to the start; all other pieces write nothing (ε). No word's pieces begin another's

@@ -177,7 +177,7 @@ def _word_run(run: runs.Run, options: DistillOptions) -> runs.Run | None:
 
 
 def _mix(run: runs.Run, options: DistillOptions, clients: ClientText | None) -> Mix | None:
-    """Returns what adds the clients' counts to those of the network, if they are asked for."""
+    """Returns the function that adds the clients' counts to those of the network; None without --client-counts."""
     if options.client_counts is None:
         return None
     limit = check_limit(options.client_counts)

@@ -28,9 +28,9 @@ def evaluate_run(
 ) -> dict[str, Any]:
     """Scores the best model on the run's held-out part, or on all of another corpus.
 
-    The held-out part is the people excluded from training, or the corpus's own test split; `seen` adds later text of
-    the people trained on. With `federated` people score the model one by one and only sums are known, so there is no
-    interval over people.
+    The held-out part is the people excluded from training, or the corpus's own test split. `seen` adds later text of
+    the people trained on. With `federated` each person scores the model and only sums are used, so there is no interval
+    over people.
     """
     config = run.config
 

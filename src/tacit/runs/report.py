@@ -43,7 +43,7 @@ figure svg { max-width: 100%; height: auto } .scroll { overflow-x: auto }
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on the page."""
+    """Holds one model of the page."""
 
     name: str
     test: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Page:
-    """What a report shows."""
+    """Holds the content of a report."""
 
     title: str
     lead: str
