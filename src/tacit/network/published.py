@@ -1,10 +1,10 @@
-"""Files that the gate hands out, such as a new model for the clients, and how a client fetches one.
+"""Publishes files through the gate, such as a new model for the clients, and fetches them on a client.
 
     GET /files/NAME             a file of the folder that `server --publish` named
     GET /files/manifest.json    {"files": {NAME: {"bytes": …, "sha256": …}}}
 
-The folder is read once, when the server starts, and answers come from that copy in memory: no path of a request is
-looked up on disk, and a file that is changed or added later is not seen. Whoever reaches the gate can read the files.
+The folder is read once, when the server starts, and answers come from that copy in memory. So no path of a request is
+looked up on disk, and later changes of the folder have no effect. Anybody who reaches the gate can read the files.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _LATE = 60.0  # seconds without a byte
 
 
 class Listed(NamedTuple):
-    """A file of a manifest."""
+    """Describes a file of a manifest."""
 
     bytes: int
     sha256: str
 
 
 def published(folder: Path) -> dict[str, bytes]:
-    """Returns the content of every path that is handed out; refuses a folder with anything but plain files."""
+    """Returns the content of every published path; refuses a folder with anything but plain files."""
     try:
         found = sorted(folder.iterdir())
         for file in found:
@@ -71,7 +71,7 @@ def sha256(data: bytes) -> str:
 
 
 def manifest(invitation: Invitation) -> dict[str, Listed]:
-    """Returns the files that a federation hands out, by name."""
+    """Returns the published files of a federation, by name."""
     try:
         said = json.loads(_get(invitation, MANIFEST, _LONG_MANIFEST))["files"]
         found = {
@@ -89,7 +89,7 @@ def manifest(invitation: Invitation) -> dict[str, Listed]:
 
 
 def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
-    """Writes a published file; a file that is not the one of the manifest is refused and nothing is written."""
+    """Writes a published file; refuses one that does not match the manifest, and then writes nothing."""
     if out.exists():
         raise TacitError(f"{out} exists; choose another --out")
     every = manifest(invitation)

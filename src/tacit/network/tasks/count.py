@@ -1,4 +1,4 @@
-"""Counting: a whitelist and λ → how often this client typed each word, clipped; without λ, what a model's bias needs.
+"""Counts a client's words over a whitelist, clipped to λ; without λ, for a model's output bias.
 
     count         words, limits [λ]   →  counts [λ, words], the client's own, clipped to each λ (paper 4, section 3.1)
     frequencies   words               →  counts [words], also of ends of sentences and unknown words
@@ -63,7 +63,7 @@ def _limits(arrays: Arrays) -> tuple[float, ...]:
 
 
 def begin_frequencies(person: Person) -> Callable[[Facts, Arrays], Arrays]:
-    """Returns the function that counts what this person's text has of a model's words."""
+    """Returns the function that counts the words of a model in this person's text."""
 
     def answer(facts: Facts, arrays: Arrays) -> Arrays:
         content, rest = without_words(arrays)
