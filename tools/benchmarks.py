@@ -134,8 +134,9 @@ def page() -> str:
 - A client-step is one local SGD step of one client.
 - `tacit bench --help` and `src/tacit/experiments/bench.py` describe the workloads.
 - "Useful" is the share of the cells of a batch that are not padding.
-- "Of matrix rate" and "of copy rate" are shares of the rates measured on the same device. A copy share above 100 %
-  means that the data stays in the cache.
+- V is the size of the vocabulary, D that of the embedding.
+- "Of matrix rate" and "of copy rate" are shares of the rates of matrix products and of copies, measured on the same
+  device. A copy share above 100 % means that the data stays in the cache.
 
 ## {gpu["machine"]}, {gpu["date"]}
 {gpu["command"]}
@@ -146,7 +147,7 @@ def page() -> str:
 
 {speed.section(gpu["rows"])}
 ### Gboard's federation
-The real model and the real size of a round (`{gpu["federation"]["command"]}`). The time is that of training alone; the
+Gboard's own model and size of a round (`{gpu["federation"]["command"]}`). The time is that of training alone. The
 host prepares the next cohort meanwhile.
 
 {table(federation)}
@@ -159,14 +160,14 @@ The first round took {first:.1f} s with compilation and a later one {again:.2f} 
 {row["whole_s"]:.0f} s.
 
 ### Adam on the clients
-A client-step with plain SGD and with Adam whose second moment travels as means of rows and columns, twice each, in
-turns, in one session of {gpu["optimisers"]["date"]} (`{gpu["optimisers"]["command"]}`):
+A client-step with plain SGD, and with Adam whose second moment travels as means of rows and columns. Each was measured
+twice, in turns, on {gpu["optimisers"]["date"]} (`{gpu["optimisers"]["command"]}`):
 
 {table(optimiser_rows(gpu["optimisers"]["rows"]))}
 
 ### Numerical agreement
-The `vmap` executor in float32 against plain loops with float64 weights (`{gpu["accelerator"]["command"]}`): the
-largest relative difference of a layer's pseudo-gradient.
+The `vmap` executor in float32 is compared with plain loops with float64 weights
+(`{gpu["accelerator"]["command"]}`). The table has the largest relative difference of a layer's pseudo-gradient.
 
 {table(checked)}
 
@@ -175,13 +176,13 @@ The protocol of papers 1 and 2 (`benchmarks/quality.py`): 100 clients, ten a rou
 products, one seed. The tables list every trial, best on validation first, with its changes to the preset.
 
 - Adam on the clients, whose second moment travels (`client.carry=v`), is best. The preset `adam-papers` is one
-  configuration for both corpora, near the best of each: clipping keeps it from diverging at these rates, and the
-  second moment is sent as means of rows and columns, which costs nothing that these trials can show.
+  configuration for both corpora, near the best of each. Clipping keeps it from diverging at these rates. It sends the
+  second moment as means of rows and columns, without a loss that these trials could show.
 - `fedadam-papers` is the best trial with plain SGD on the clients.
 - `text.max_words=95` splits longer sentences (1 in 1,100).
-- Two trials that differ only in `client.batching` compare batches with similar numbers of words (the default) with
-  the papers' batches of ten sentences. The default fills {ours[0]} of the cells of a round on PTB and {ours[1]} on
-  WikiText-2, instead of {theirs[0]} and {theirs[1]} (`benchmarks/useful.py`).
+- Two trials differ only in `client.batching`: batches with similar numbers of words (the default), and the papers'
+  batches of ten sentences. The default fills {ours[0]} of the cells of a round on PTB and {ours[1]} on WikiText-2, the
+  papers' batches {theirs[0]} and {theirs[1]} (`benchmarks/useful.py`).
 - Seconds are those of a whole trial, with two to eight processes sharing the device.
 
 PTB:
@@ -192,20 +193,20 @@ WikiText-2:
 
 {table(quality_rows("wikitext-2", "federated"))}
 
-The built-in typists with the demo's model, clients and 60 rounds of 20. Here `demo` is the preset as it was then,
-FedAdagrad with a test perplexity of 31.2; the second trial is what the preset became:
+The built-in typists with the demo's model and clients, in 60 rounds of 20 clients. `demo` is the preset as it was
+before, FedAdagrad with a test perplexity of 31.2. The second trial is the present preset:
 
 {table(quality_rows("typists"))}
 
 Typists who differ twice as much as by default ({skewed["machine"]}, {skewed["date"]}, one seed;
-`{skewed["skews"]}`),
-in a smaller world, so that the machine could train it several times
+`{skewed["skews"]}`).
+Text and model are smaller, so that the machine could train them several times
 (`{skewed["smaller"]}`):
 
 {table(skewed_rows(skewed["rows"]))}
 
-- One person may write 40 times the median then. Weights by sentences let few people decide a round. With every client
-  weighing the same, the federated model equals the central one on validation people and is better on test people.
+- Here one person may write 40 times the median, and weights by sentences let few people decide a round. If all clients
+  weigh the same, the federated model equals the central one on validation people and is better on test people.
 - At the demo's own size only one trial was completed, `{whole["trial"]}`: validation
   {whole["valid"]:.1f}, test {whole["test"]:.1f}. The preset itself was stopped after {stopped["rounds"]} rounds,
   with a validation perplexity of {stopped["valid"]["3"]:,.0f} after 3 and {stopped["valid"]["6"]:,.0f} after 6.
@@ -219,10 +220,10 @@ sentences, one seed, a linear schedule, gradients clipped to 1
 
 SCAFFOLD helps SGD here: {last("SCAFFOLD"):.1f} against {last("FedAvg"):.1f} at the best rates. But every client
 must keep a state as long as the model between rounds, and messages are twice as long. Adam with a carried second
-moment is better, {last("Adam"):.1f}, and needs no such state. Mime and MimeLite are worse than SGD at the rates that
-were tried. So none of them is in Tacit. SCAFFOLD with Adam on the clients was not tried.
+moment is better ({last("Adam"):.1f}) and needs no such state. Mime and MimeLite are worse than SGD at the rates that
+were tried. So Tacit has none of the three. SCAFFOLD with Adam on the clients was not tried.
 
-PTB, the same model trained on pooled text, a round being one pass over it:
+PTB, the same model trained on pooled text. A round is one pass over it:
 
 {table(quality_rows("ptb", "central"))}
 
@@ -243,10 +244,11 @@ The same shapes in PyTorch, one client after another, measured within minutes of
 ## Reading and packing: {streaming["machine"]}, {streaming["date"]}
 `{streaming["command"]}`
 
-The first row reads a file of messages by user, with people and times in random order, into the arrays that training
-reads ([how](text.md#large-corpora)). The second row is the built-in typists, whose text is generated when a cohort
-needs it. Memory is that of all processes together, including JAX ({streaming["corpus"]["idle_mb"]:,.0f} MB before
-reading). It includes pages of temporary files, which the system can reclaim. {streaming["note"]}
+In the first row, a file of messages by user, with people and times in random order, is read into the arrays that
+training uses ([how](text.md#large-corpora)). In the second row, the text of the built-in typists is generated when a
+cohort needs it. Memory is that of all processes together, including JAX
+({streaming["corpus"]["idle_mb"]:,.0f} MB before reading). It includes pages of temporary files, which the system can
+reclaim. {streaming["note"]}
 
 {table(reading_rows(streaming))}
 """

@@ -81,13 +81,13 @@ def section(rows: list[dict[str, Any]]) -> str:
     late = ms["paper", "base"] - ms["paper", "late"]
     return f"""### What was tried for speed
 Candidates for local training with plain SGD ({speed["machine"]}, {speed["date"]}, JAX {speed["jax"]}):
-{speed["method"]}. Milliseconds per client-step; in brackets,
-times the base's. The base is Tacit before these changes.
+{speed["method"]}. Figures are milliseconds per client-step, with
+multiples of the base's in brackets. The base is Tacit before these changes.
 
 {table(candidate_rows(speed))}
 
 - **manual scan**: the derivative of the GRU's recurrence is written by hand. Two kernels a time step remain in each
-  direction; everything else is computed for all time steps at once. "Unrolled" unrolls 16 time steps instead of 8.
+  direction. Everything else is computed for all time steps at once. "Unrolled" unrolls 16 time steps instead of 8.
 - **lean**: the product writes the scores in bfloat16, and the bias is added where they are read.
 - **late**: the dense gradient of the embedding is applied in one pass, then the gradients of the words that occur are
   added to their rows. **join** adds these rows to the dense gradient first. **fold** puts the learning rate into
@@ -99,27 +99,27 @@ times the base's. The base is Tacit before these changes.
 - Two kernels in Pallas, one for the recurrence and one for scores, loss and update together, agree with the plain
   program when interpreted on a CPU. They have not been run on a GPU.
 
-Every candidate is as far from the float32 program as the base is.
+Every candidate differs from the float32 program as much as the base does.
 
-Manual scan (unrolled by 8) and lean are in Tacit. Late is not: it holds for plain SGD alone, and local training would
-have to know which weights are an embedding. So the combination in Tacit has no row of its own, and its `tacit bench`
-has not been run on a GPU yet: the figures come from an experiment that replaced the same functions.
+Tacit has manual scan (unrolled by 8) and lean. It does not have late, which works for plain SGD only and needs to know
+which weights are an embedding. So the table has no row for Tacit's combination: the figures come from an experiment
+that replaced the same functions. `tacit bench` has not been run on a GPU since.
 
-A CPU keeps the differentiated scan. The manual one takes {ratios[0]:.2f} times its CPU time at the demo's shapes and
-up to {max(ratios):.2f} times where the vocabulary is small ({cpu["machine"]}, {cpu["date"]}, float32).
+A CPU keeps the differentiated scan. The manual scan takes {ratios[0]:.2f} times its CPU time at the demo's shapes, and
+up to {max(ratios):.2f} times with a small vocabulary ({cpu["machine"]}, {cpu["date"]}, float32).
 
 The experiment meets the target of `paper` and misses those of `gboard` and `ragged`. Late alone saves {late:.3f} ms of
 `paper`, so Tacit without it may be just above that target. The profiles of a round:
 
 {table(profile_rows(speed))}
 
-- At the copy rate, the bytes that the benchmark counts would take a part of the base's time only:
+- At the copy rate, the bytes that the benchmark counts would take only part of the base's time:
   {shares}.
-- `gboard` goes over large arrays too often. The embeddings of its {gboard["clients"]} clients are {weights_mb:.0f} MB.
-  A single pass that reads and writes them takes {pass_us:.0f} µs at {tb_per_s:.2f} TB/s. The target allows
-  {target_us:,.0f} µs a step. Each of the base's six largest kernels takes {large[-1]:.0f} to {large[0]:.0f} µs, about
-  as long as one such pass, and together they take {sum(large):.0f} of {base["span_us"]:,.0f} µs. Fewer passes need one
-  kernel for scores, loss and update.
+- `gboard` reads and writes large arrays too often. The embeddings of its {gboard["clients"]} clients are
+  {weights_mb:.0f} MB. A single pass that reads and writes them takes {pass_us:.0f} µs at {tb_per_s:.2f} TB/s.
+  The target allows {target_us:,.0f} µs a step. Each of the base's six largest kernels takes {large[-1]:.0f} to
+  {large[0]:.0f} µs, about as long as one such pass, and together they take {sum(large):.0f} of
+  {base["span_us"]:,.0f} µs. Fewer passes need one kernel for scores, loss and update.
 - `ragged` makes too many steps one after another. Its largest client makes {longest}, and its lanes make
   {in_a_row}. Even with {longest}, the target allows {allowed_us:.0f} µs a step. A step of the best candidate takes
   {now_us:.0f} µs, in {fast["kernels"]:.0f} kernels. Fewer kernels need the whole recurrence in one.
@@ -142,6 +142,6 @@ def copy_rate() -> str:
     speed = read("speed.json")
     rate = speed["copy_rate"]
     return f"""Copy shares are of {rate["tb_per_s"]:.2f} TB/s, measured on {speed["date"]} (`{rate["program"]}`;
-copies as separate programs reach {rate["separate_tb_per_s"]:.2f} TB/s). This page stated larger shares before, of
-1.6 and 2.6 TB/s: a single copy had been measured, with the time to launch it. Matrix shares are still of a single
-product."""
+copies as separate programs reach {rate["separate_tb_per_s"]:.2f} TB/s). Earlier versions of this page
+had larger shares: they took 1.6 and 2.6 TB/s for the copy rate, because a single copy had been measured together with
+its launch. Matrix shares are still of a single product."""

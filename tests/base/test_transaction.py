@@ -129,7 +129,7 @@ def test_foreign_files_in_an_own_directory_are_kept(tmp_path: Path, name: str) -
     (tmp_path / "out" / name).parent.mkdir(exist_ok=True)
     (tmp_path / "out" / name).write_text("mine")
     before = everything(tmp_path)
-    with pytest.raises(TacitError, match=r"holds .*, which `tacit toy` has not written"):
+    with pytest.raises(TacitError, match=r"holds .*, which `tacit toy` did not write"):
         write(tmp_path / "out", "new")
     assert everything(tmp_path) == before
 

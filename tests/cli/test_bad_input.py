@@ -61,7 +61,7 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["train", "fedavg", "--set", "text.protocol=fedatt"], ["text.protocol", "'plain'"]),
         (["train", "fedavg", "--corpus", "nowhere.txt"], ["nowhere.txt", "tacit data list"]),
         (["train", "fedavg", "--corpus", "pbt"], ["'pbt'", "'ptb'"]),
-        (["evaluate"], ["Missing argument 'DIR|FILE'"]),
+        (["evaluate"], ["Missing argument 'RUN|FILE'"]),
         (["evaluate", "nowhere"], ["nowhere", "tacit train"]),
         (["predict", "nowhere", "hi"], ["nowhere", "tacit train"]),
         (["predict", "nowhere.tacit", "hi"], ["nowhere.tacit: there is no such file", "tacit distill RUN"]),

@@ -194,7 +194,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, tacit: Command
         (["--whitelist", tmp_path / "spaces.txt"], "line 1: 'new york' is not one word"),
         (["--whitelist", tmp_path / "none.txt"], "No such file"),
         (["--whitelist", tmp_path / "foreign.txt"], "no client typed a word of the whitelist"),
-        (["--epsilon", "1"], "--epsilon needs a whitelist that is not made of"),
+        (["--epsilon", "1"], "--epsilon needs a whitelist that is not taken from"),
         (["--whitelist", "5"], "give --whitelist FILE, or --supplement"),
         (["--supplement", files / "messages.jsonl"], "the clients' own text"),
         (["--supplement", "nowhere.txt"], "no such file"),

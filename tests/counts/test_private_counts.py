@@ -147,8 +147,8 @@ def test_open_words(tmp_path: Path, tacit: Commands, given: list[object]) -> Non
     [
         (["--epsilon", "-1"], "--epsilon -1"),
         (["--epsilon", "inf"], "--epsilon inf"),
-        (["--epsilon", "1", "--lambda", "1,2"], "one finite --lambda"),
-        (["--epsilon", "1", "--lambda", "inf"], "one finite --lambda"),
+        (["--epsilon", "1", "--lambda", "1,2"], "exactly one --lambda, and a finite one"),
+        (["--epsilon", "1", "--lambda", "inf"], "exactly one --lambda, and a finite one"),
         (["--epsilon", "1", "--delta", "1", "--mechanism", "gaussian"], "δ = 1"),
         (["--epsilon", "1", "--delta", "1e-6"], "--delta does nothing"),
         (["--epsilon", "1", "--mechanism", "magic"], "magic"),

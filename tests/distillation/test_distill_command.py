@@ -53,7 +53,7 @@ def test_clients_with_text_of_their_own(tacit: Commands, other_run: Trained, tmp
     out = tmp_path / "out"
     some = ("distill", ours.path, "--sentences", 50, "--out", out)
     for which in "emr":
-        named = f"n-grams of topology {which} come from text that is not the clients'"
+        named = f"n-grams of topology {which} come from a corpus that is not the clients'"
         tacit(*some, "--topology", which).refused(named, "--supplement")
     tacit(*some, "--cased").refused("capitals come from", "--supplement CORPUS")
     tacit(*some, "--topology", "i", "--cased").refused("capitals come from", "--supplement CORPUS")

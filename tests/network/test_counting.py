@@ -225,12 +225,12 @@ def test_a_run_without_words_counts_them(
 def test_capitals_need_a_list(tmp_path: Path) -> None:
     config = settings()
     config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="keep"))
-    with pytest.raises(TacitError, match="counted without capitals"):
+    with pytest.raises(TacitError, match="count words without capitals"):
         training.check(config, tmp_path / "run", False)
 
 
 def test_a_run_under_masks_counts_nothing() -> None:
     config = settings()
     config = dataclasses.replace(config, privacy=dataclasses.replace(config.privacy, secure=True))
-    with pytest.raises(TacitError, match="clients count words without masks"):
+    with pytest.raises(TacitError, match="counts of words travel without masks"):
         beginning.check(config)

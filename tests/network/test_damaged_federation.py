@@ -159,7 +159,7 @@ def test_only_a_server_is_stopped(home: Path, said: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "kill", lambda number, which: ended.append(number))
     monkeypatch.setattr("tacit.network.status.is_locked", lambda directory: not ended)
     (home / PID).write_text(said)
-    with pytest.raises(TacitError, match=r"server\.pid does not tell the server's process"):
+    with pytest.raises(TacitError, match=r"server\.pid does not name the server's process"):
         stop(home)
     assert not ended
     (home / PID).write_text("4194305\n")

@@ -149,7 +149,7 @@ def test_a_plan_and_a_budget_over_a_network(
     assert {task.facts["kind"] for _, task in post.asked} == {"train"}
     assert (summary["test"], summary["chosen_by"], summary["best_round"]) == (None, "the last round", 2)
     assert all(line.keys() == {"round", "lr"} for line in lines(out / "metrics.jsonl"))
-    with pytest.raises(TacitError, match="nobody has scored this model"):
+    with pytest.raises(TacitError, match="this model has no scores"):
         entry_of(Run(out))
     text = "".join(str(task.facts["config"]) for _, task in post.asked[:1])
     assert "noise = 2.0" in text and str(tmp_path) not in text

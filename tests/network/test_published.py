@@ -73,9 +73,9 @@ def test_another_file_than_the_manifest_s_is_not_kept(tmp_path: Path) -> None:
     right = published(tmp_path / "models")
     authority = (home / "ca.crt").read_text("utf-8")
     damages = {
-        b"the mode!": "not the file of its manifest",
-        b"the mod": "not the file of its manifest",
-        b"the model and more": "larger than it should be",
+        b"the mode!": "does not match the server's manifest",
+        b"the mod": "does not match the server's manifest",
+        b"the model and more": "larger than the server's manifest says",
     }
     for damaged, why in damages.items():
         with serving(home, right | {"/files/a": damaged}) as port:
@@ -90,7 +90,7 @@ def test_another_file_than_the_manifest_s_is_not_kept(tmp_path: Path) -> None:
     ):
         with (
             serving(home, {"/files/manifest.json": manifest}) as port,
-            pytest.raises(TacitError, match="no manifest"),
+            pytest.raises(TacitError, match="a manifest that cannot be read"),
         ):
             fetch(Invitation("ana", f"127.0.0.1:{port}", authority, ""), "a", out)
     federation.init(tmp_path / "other")

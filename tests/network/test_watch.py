@@ -190,7 +190,7 @@ def test_the_page_answers_on_loopback(trained: Path) -> None:
             urllib.request.urlopen(urllib.request.Request(address, headers={"Host": "evil.example"}))
         (trained / "federation.json").unlink()
         with urllib.request.urlopen(f"{address}state.json") as answer:
-            assert "is no federation" in json.load(answer)["error"]
+            assert "is not a federation" in json.load(answer)["error"]
 
 
 def test_the_terminal_shows_the_rounds(trained: Path) -> None:

@@ -61,7 +61,9 @@ def test_a_run_made_elsewhere_is_asked_for(tmp_path, secret, elsewhere):
     elsewhere()
     config = Run(run).config  # which opens nothing
     for given in (config, from_anywhere(config), _resolve(config, {}), _resolve(run / "config.toml", {})):
-        with pytest.raises(TacitError, match=r"run names .*secret\.jsonl, outside itself, .*--trust"):
+        with pytest.raises(
+            TacitError, match=r"run was not made here, and names .*secret\.jsonl, outside itself; .*--trust"
+        ):
             data.read_population(given)
     mine = dataclasses.replace(config, text=dataclasses.replace(config.text, corpus=str(secret)))
     assert isinstance(data.read_population(mine), Corpus)  # the user's own option
@@ -99,7 +101,7 @@ def test_the_supplement_of_somebody_elses_summary(tmp_path, secret, elsewhere):
     for named in (secret, os.devnull):
         (run / "ngram" / "summary.json").write_text(json.dumps({"supplement_corpus": str(named)}))
         config = Run(run).config
-        with pytest.raises(TacitError, match="run names"):
+        with pytest.raises(TacitError, match=f"names {named}"):
             supplement.find(config.text, config.typists, models.supplement_of(run), None)
     (run / "ngram" / "summary.json").write_text(json.dumps({"supplement_corpus": str(secret)}))
     models.trust(run)

@@ -315,7 +315,7 @@ def test_a_plan_decides_and_must_fit(tmp_path: Path, corpus: Path, monkeypatch: 
     refused("is for sampling.scheme = 'poisson', not 'uniform'", "sampling.scheme=uniform")
     refused("is for privacy.mechanism = 'local'", mechanism="local")
     refused("is for 2 rounds", rounds=2, epsilons=[1.0, 2.0])
-    refused("is for rounds with a share 0.001", rate=0.001)
+    refused("is for a share 0.001", rate=0.001)
     refused("not a privacy plan", noise_multiplier=-1.0)
     refused("not a privacy plan", epsilons=[2.0, 1.0, 3.0, 4.0, 5.0])
     refused("not a privacy plan", epsilons="x")

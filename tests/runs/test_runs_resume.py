@@ -174,7 +174,7 @@ def test_a_longer_run_is_refused_where_the_rate_depends_on_the_length(
     stub(monkeypatch)
     runs.train(configured(corpus, f"{whose}.schedule=cosine"), tmp_path / "run")
     with pytest.raises(
-        TacitError, match=r"its learning rates are scheduled over 3 rounds, so it cannot take more"
+        TacitError, match=r"its learning rates are scheduled over 3 rounds, so it cannot have more"
     ):
         runs.train(
             configured(corpus, f"{whose}.schedule=cosine", "training.rounds=4"), tmp_path / "run", resume=True
@@ -237,7 +237,7 @@ def test_a_best_model_of_another_round_is_told(tmp_path: Path, trained: Trained)
     shutil.copytree(trained.path, run)
     params, facts = load_tree(best, runs.load(run).params)
     save_tree(best, params, {**facts, "round": str(int(facts["round"]) - 1)})
-    with pytest.raises(TacitError, match=r"best\.safetensors is of round \d, and the best one was \d"):
+    with pytest.raises(TacitError, match=r"best\.safetensors is of round \d, but the best round is \d"):
         runs.train(runs.read_config(trained.path), run, resume=True)
     best.unlink()
     with pytest.raises(TacitError, match=r"best\.safetensors"):

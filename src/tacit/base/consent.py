@@ -1,18 +1,18 @@
-"""Whether Tacit may open a file that a run directory names outside itself.
+"""Decides whether Tacit may open a file that a run directory names outside itself.
 
 A run directory may come from somebody else, and its config.toml and summaries name paths: the corpus, a supplement, a
-word list. Opening whatever they name would read any file of this machine into a model. So such a path is opened only
-with the user's word:
+word list. If Tacit opened them all, a run could read any file of this machine into a model. So such a path is opened
+only with the user's consent:
 
-- Whoever trains or distils here has named the path, and Tacit remembers that for this run. It keeps one line for each,
-  a sha256 of the path and the run's config.toml, in $XDG_STATE_HOME/tacit/given (default: ~/.local/state). A hash in
-  the run directory itself would prove nothing: its author could write it, too.
-- Otherwise the user says so: `--trust` on the command line, `Run.trust()` in Python. That is remembered as well.
-- A path that is given by option, such as --corpus, is the user's own.
+- Training or distilling here is consent to the paths that the user named, and Tacit remembers it for this run. It
+  keeps one line for each path, a sha256 of the path and the run's config.toml, in $XDG_STATE_HOME/tacit/given
+  (default: ~/.local/state). A hash in the run directory would prove nothing, because its author could write it, too.
+- `--trust` on the command line and `Run.trust()` in Python are consent to all paths of a run. It is remembered, too.
+- A path given by an option, such as --corpus, needs no other consent.
 
-A path that a run names is a `Named`: text like any other until it is opened. Only regular files and directories are
-opened, also with the user's word: a pipe that nobody writes to would never end. Paths inside the run directory need
-no word.
+A path that a run names is a `Named`, which is ordinary text until it is opened. Even with consent, only regular files
+and directories are opened, because a pipe that nobody writes to would never end. Paths inside the run directory need
+no consent.
 """
 
 from __future__ import annotations
@@ -42,23 +42,21 @@ def named(path: str, run: Path, config: bytes) -> Named:
 
 
 def check(given: str, path: Path) -> None:
-    """Refuses to open `path`, which `given` stands for, if a run names it and the user has not said to read it."""
+    """Refuses to open `path`, the value of `given`, if a run names it and the user has not consented."""
     if not isinstance(given, Named):
         return
     if not (path.is_file() or path.is_dir()):
-        raise TacitError(
-            f"{given.run} names {path}, which is neither a file nor a directory; restore the file"
-        )
+        raise TacitError(f"{given.run} names {path}, which is neither a file nor a directory; restore it")
     if given.trusted or path.resolve().is_relative_to(given.run.resolve()):
         return
     raise TacitError(
-        f"{given.run} names {path}, outside itself, and was not made here; to read that file add --trust (in Python, "
+        f"{given.run} was not made here, and names {path}, outside itself; to read that file add --trust (in Python, "
         "call Run.trust())"
     )
 
 
 def remember(path: str, config: bytes) -> None:
-    """Remembers that the user has named this path for the run with this config.toml."""
+    """Remembers the user's consent to this path for the run with this config.toml."""
     entry = _entry(path, config)
     _now.add(entry)
     if entry in _remembered() or (file := _file()) is None:

@@ -1,4 +1,4 @@
-"""Starts JAX: every core of a CPU is a device, and what prevents JAX from starting is named."""
+"""Starts JAX with every CPU core as a device, and explains why JAX cannot start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VARIABLES = ("JAX_", "XLA_", "CUDA_", "ROCR_", "HIP_")  # how the names of vari
 def use_all_cores() -> None:
     """Makes each CPU core (at most 8) a device of JAX, so that a cohort is spread over the cores.
 
-    Does nothing after JAX has started, or where JAX_NUM_CPU_DEVICES is set, JAX's own way to say how many.
+    Does nothing after JAX has started, or if JAX_NUM_CPU_DEVICES sets the number.
     """
     if (devices := os.environ.get("JAX_NUM_CPU_DEVICES")) is not None:
         try:
@@ -43,11 +43,11 @@ def check_devices() -> None:
     except Exception as error:
         raise cannot_start(error) from None
     if jax.config.values.get("jax_enable_x64"):
-        raise TacitError("jax_enable_x64 is on, and Tacit's programs have numbers of 32 bits; turn it off")
+        raise TacitError("jax_enable_x64 is on, but Tacit computes with 32-bit numbers; turn it off")
 
 
 def cannot_start(error: BaseException) -> TacitError:
-    """Returns the error for JAX's own: it names the variables that JAX reads."""
+    """Returns a one-line error for an error of JAX, with the environment variables that JAX reads."""
     given = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLES)}
     settings = ", ".join(f"{name}={value}" for name, value in sorted(given.items()))
     where = f" with {settings}" if settings else ""

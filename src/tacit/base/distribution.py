@@ -8,9 +8,9 @@ from tacit.base.errors import TacitError
 
 
 def needs_whole(room: str, what: str) -> None:
-    """Refuses what needs a room that tacit-keyboard does not have.
+    """Raises an error if this is tacit-keyboard, which lacks a room that `what` needs.
 
     >>> needs_whole("runs", "a run directory")
     """
     if find_spec(f"{__name__.partition('.')[0]}.{room}") is None:
-        raise TacitError(f"{what} needs the whole of Tacit, and this is tacit-keyboard; install tacit")
+        raise TacitError(f"{what} needs the whole of Tacit, not only tacit-keyboard; install tacit")

@@ -15,7 +15,7 @@ from tacit.base.printable import one_line
 
 
 class TacitError(Exception):
-    """Bad input, described in one line: what is wrong, where, what to do.
+    """Raised for bad input, with one line: what is wrong, where, what to do.
 
     Example:
         try:
@@ -52,7 +52,7 @@ def described(error: BaseException) -> str:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Returns a value for an error line, cut short: a line of a megabyte helps nobody.
+    """Returns a value for an error line, truncated if it is long.
 
     >>> shown("yesterday"), len(shown("a" * 1_000_000))
     ("'yesterday'", 61)

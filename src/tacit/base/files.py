@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and logs of JSON lines.
+"""Writes files whole or not at all, and logs of JSON lines.
 
-Nothing here needs JAX: a keyboard reads and writes files, too. Parameters are in `tacit.runs.checkpoints`; directories
-that are written whole are in `tacit.base.transaction`.
+Nothing here needs JAX, because a keyboard reads and writes files, too. `tacit.runs.checkpoints` writes parameters, and
+`tacit.base.transaction` writes directories whole.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _KINDS = {
 
 
 def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
-    """Writes a file whole: a reader, or a power cut, finds the old file or the new one, never half of one.
+    """Writes a file atomically: a reader, even after a power cut, finds the old file or the new one.
 
-    Only a regular file is replaced. A symbolic link is followed: the file it leads to is replaced, the link stays. Only
-    its owner can read a `secret` file.
+    Only a regular file is replaced. A symbolic link stays, and the file that it points to is replaced. Only its owner
+    can read a `secret` file.
     """
     target = regular(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
@@ -55,7 +55,7 @@ def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
 
 
 def regular(path: Path) -> Path:
-    """Returns the file that writing to `path` makes or replaces; refuses a directory, a device, a FIFO and a socket."""
+    """Returns the file that writing to `path` creates or replaces; refuses directories, devices, FIFOs and sockets."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def regular(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _new_part(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
-    """Opens a new, locked file beside `target`, in place of one that a killed process left; removes it on an error."""
+    """Opens a new, locked file next to `target`, replaces what a killed process left, and removes it on an error."""
     part, until = part_of(target), math.inf
     while True:
         try:
@@ -104,7 +104,7 @@ def _new_part(target: Path) -> Iterator[tuple[Path, IO[bytes]]]:
 
 
 def sync(directory: Path) -> None:
-    """Makes a new name in a directory survive a power cut, where the file system can."""
+    """Flushes a directory, so that a new name in it survives a power cut, if the file system can."""
     with contextlib.suppress(OSError):
         number = os.open(directory, os.O_RDONLY)
         try:
@@ -118,11 +118,11 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
     reason = error.strerror or str(error)
     try:
         free = shutil.disk_usage(path.parent).free
-        room = f" ({wanted:,} bytes wanted, {free:,} free)" if wanted > free else ""
+        room = f" ({wanted:,} bytes needed, {free:,} free)" if wanted > free else ""
     except OSError:
         room = ""
     return TacitError(
-        f"cannot write {path}: {reason}{room}; nothing half-written was left, free some space or "
+        f"cannot write {path}: {reason}{room}; no half-written file is left, free some space or "
         "choose another --out"
     )
 
@@ -142,7 +142,7 @@ def check_file(out: Path, mark: bytes, what: str, option: str = "--out") -> None
 
 
 def make_folder(out: Path) -> None:
-    """Makes the folder of a file that is about to be written, if it is not there."""
+    """Makes the folder of a file that is about to be written, if it is missing."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -150,7 +150,7 @@ def make_folder(out: Path) -> None:
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
-    """Appends one JSON line to a log and flushes it to disk; a line that does not fit is removed again."""
+    """Appends one JSON line to a log and flushes it to disk; removes a line that does not fit on the disk."""
     line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
     try:
         # to open a pipe is to wait for its reader, and a link may lead to a file of others
@@ -170,10 +170,7 @@ def append_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Reads the JSON lines of a log: numbers by name, a round among them.
-
-    A last line that a crash cut short is left out.
-    """
+    """Reads the JSON lines of a log, each an object with a round; skips a last line that a crash cut short."""
     if not is_regular(path):
         return []
     records: list[dict[str, Any]] = []
@@ -196,7 +193,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def to_json(value: Any) -> str:
-    """Returns a value as JSON that every reader takes: a number that is not finite becomes null.
+    """Returns a value as standard JSON: a number that is not finite becomes null.
 
     >>> to_json({"b": float("nan"), "a": [1.5]})
     '{\\n "a": [\\n  1.5\\n ],\\n "b": null\\n}'

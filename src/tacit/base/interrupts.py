@@ -1,4 +1,4 @@
-"""Ends the program in order when it is interrupted (Ctrl-C, SIGINT) or terminated (SIGTERM), at whatever moment.
+"""Ends the program cleanly after Ctrl-C (SIGINT) or SIGTERM, at any moment.
 
 The handlers are set before anything heavy is imported, so this module itself imports next to nothing (not even
 `threading` or `typing`). A signal does one of three things:
@@ -7,7 +7,7 @@ The handlers are set before anything heavy is imported, so this module itself im
   half imported, and the command would run on. Nothing is lost: files are replaced whole.
 - Otherwise it raises KeyboardInterrupt: half-written files are removed, checkpoints stay, and the command line prints
   the line.
-- If the process is still there `GRACE` seconds later, because the exception was swallowed or compiled code has not
+- If the process still runs `GRACE` seconds later, because the exception was swallowed or compiled code has not
   returned, a thread ends it with the same line. A second Ctrl-C does so at once.
 """
 
@@ -58,12 +58,12 @@ def received() -> signal.Signals | None:
 
 
 def before_end(function: Callable[[str], object]) -> None:
-    """Registers a function that gets the line, for the case that the process is ended without clean-up."""
+    """Registers a function that gets the line if the process is ended without clean-up."""
     _before_end.append(function)
 
 
 def finish(code: int) -> None:
-    """Lets a signal end the process at once with this code: the work is done, and Python is shutting down."""
+    """Lets a signal end the process at once with this code, because the work is done and Python is shutting down."""
     for number in LINES:
         if signal.getsignal(number) is _on_signal:
             signal.signal(number, lambda *_: os._exit(code))
@@ -105,7 +105,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _on_unraisable(unraisable: Any) -> None:
-    """Raises an interrupt again that came where nothing can be raised (in a destructor, in a callback of C)."""
+    """Raises again an interrupt that came where nothing can be raised (in a destructor, in a callback of C)."""
     global _first
     if issubclass(unraisable.exc_type, KeyboardInterrupt) and _first:
         number, _first = _first[0], None

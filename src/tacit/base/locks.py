@@ -1,8 +1,8 @@
-"""Locks against a second process, and the hidden parts that a killed process leaves.
+"""Locks files and directories against a second process, and removes what killed processes leave.
 
-What is being written lies beside its place as `.NAME.tacit.part`, a file or a directory, and its process locks it. So
-a part that nobody has locked is a leftover of a killed process, and may be removed. A lock ends with its process and
-leaves no file. Systems and file systems without locks have no lock: there a leftover stays.
+A file or directory NAME is first written next to its final place, as `.NAME.tacit.part`, and its process locks this
+part. So a part without a lock is a leftover of a killed process and may be removed. A lock ends with its process and
+leaves no file. On systems and file systems without locks, leftovers stay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ except ImportError:  # Windows
 
 
 class InUse(TacitError):
-    """Another process on the machine has the lock."""
+    """Raised when another process on the machine has the lock."""
 
 
 _PART = ".tacit.part"
@@ -34,7 +34,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def part_of(path: Path, number: str = "") -> Path:
-    """Returns where `path` is while it is written.
+    """Returns the hidden path of `path` while it is written.
 
     >>> part_of(Path("runs/ngram")).name, part_of(Path("a.txt"), "7f").name
     ('.ngram.tacit.part', '.a.txt.7f.tacit.part')
@@ -43,17 +43,20 @@ def part_of(path: Path, number: str = "") -> Path:
 
 
 def is_part(path: Path) -> bool:
-    """Whether a name is that of something half-written."""
+    """Returns whether a name is that of a half-written part."""
     return path.name.startswith(".") and path.name.endswith(_PART)
 
 
 def there_are_locks() -> bool:
-    """Whether this system has file locks."""
+    """Returns whether this system has file locks."""
     return fcntl is not None
 
 
 def lock(number: int) -> bool:
-    """Locks an open file or directory; False where there are no locks, BlockingIOError if another process has it."""
+    """Locks an open file or directory and returns True; returns False on a system without locks.
+
+    Raises BlockingIOError if another process has the lock.
+    """
     if fcntl is None:
         return False
     try:
@@ -82,7 +85,7 @@ def held(directory: Path, name: Path | None = None) -> Iterator[bool]:
 
 
 def is_locked(directory: Path) -> bool:
-    """Whether another process has a directory at this moment; a missing one is free."""
+    """Returns whether another process has locked a directory; a missing one is free."""
     try:
         with held(directory):
             return False
@@ -93,7 +96,7 @@ def is_locked(directory: Path) -> bool:
 
 
 def _locked(directory: Path, name: Path) -> tuple[int, bool]:
-    """Opens and locks a directory; opens it again if another process has replaced it meanwhile."""
+    """Opens and locks a directory; starts again if another process replaces it in between."""
     while True:
         number = os.open(directory, os.O_RDONLY)
         try:
@@ -115,7 +118,7 @@ def _locked(directory: Path, name: Path) -> tuple[int, bool]:
 
 @contextlib.contextmanager
 def made_and_held(directory: Path) -> Iterator[None]:
-    """Makes a directory and locks it; makes it again if another process has removed it in between."""
+    """Makes a directory and locks it; starts again if another process removes it in between."""
     with contextlib.ExitStack() as locks:
         while True:
             directory.mkdir(parents=True, exist_ok=True)
@@ -127,7 +130,7 @@ def made_and_held(directory: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def waited_for(directory: Path, seconds: float = 60.0) -> Iterator[None]:
-    """Makes and locks a directory for a short step; waits while another process has it."""
+    """Makes and locks a directory for a short step, and waits while another process has it."""
     end = time.monotonic() + seconds
     with contextlib.ExitStack() as locks:
         while True:
@@ -142,9 +145,9 @@ def waited_for(directory: Path, seconds: float = 60.0) -> Iterator[None]:
 
 
 def claimed(place: Path, locks: contextlib.ExitStack, name: Path | None = None) -> Path:
-    """Returns the hidden folder beside `place`, new or emptied, locked until `locks` end.
+    """Returns the hidden folder next to `place`, new or emptied, locked until `locks` end.
 
-    Where there are no locks it has a random name. `name` is what the error names if another process has it.
+    On a system without locks it has a random name. If another process has it, the error contains `name`.
     """
     folder = part_of(place)
     while True:
@@ -170,7 +173,7 @@ def claimed(place: Path, locks: contextlib.ExitStack, name: Path | None = None) 
 
 
 def remove_leftover(part: Path) -> bool | None:
-    """Removes a part that no process has locked: True if removed, False if locked, None where there are no locks."""
+    """Removes a part that no process has locked; returns None on a system without locks, else whether it is removed."""
     if fcntl is None:
         return None
     try:
@@ -200,7 +203,7 @@ def remove_leftover(part: Path) -> bool | None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes what killed processes left half-written in a folder."""
+    """Removes half-written parts of killed processes from a folder."""
     for path in sorted(folder.iterdir()):
         if is_part(path):
             remove_leftover(path)

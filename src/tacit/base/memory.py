@@ -1,7 +1,8 @@
-"""How much memory this process may have, so that what cannot fit is refused before it is allocated.
+"""Finds how much memory this process may use, and refuses work that cannot fit before it is allocated.
 
-An allocation that fails inside XLA ends the process without a word, and one that succeeds on paper brings the machine
-to a halt. The limit is the least of the machine's memory, the limit of its container (cgroup) and `ulimit -v`.
+An allocation that fails inside XLA ends the process without a message. One that succeeds beyond the real memory brings
+the machine to a halt. The limit is the least of the machine's memory, the limit of its container (cgroup) and
+`ulimit -v`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _JAX = 2 << 30  # bytes of addresses that JAX and its threads take before they c
 
 
 def limit() -> int:
-    """Returns the bytes that this process may have; 0 if that is not known.
+    """Returns the bytes of memory that this process may use; 0 if unknown.
 
     >>> limit() >= 0
     True
@@ -38,7 +39,7 @@ def address_limit() -> int:
 
 
 def check_start() -> None:
-    """Refuses a limit under which JAX cannot start: it would end with a C++ error."""
+    """Refuses a limit under which JAX cannot start; JAX itself would end with a C++ error."""
     if 0 < address_limit() < _JAX:
         raise TacitError(
             f"the limit on memory (ulimit -v) is {address_limit() / 2**30:.1f} GB; JAX needs at least "
@@ -47,7 +48,7 @@ def check_start() -> None:
 
 
 def check(needed: int, what: str, remedy: str, available: int = 0) -> None:
-    """Refuses what needs more bytes than are available (0: than this process may have).
+    """Refuses work that needs more bytes than are available (0: than this process may use).
 
     >>> check(8 * 10**9, "the model", "lower model.hidden", available=4 * 10**9)
     Traceback (most recent call last):

@@ -1,8 +1,8 @@
 """Makes any text safe to show: control characters become escapes, and markup becomes text.
 
-A file's name or a word may hold what moves the cursor, sets the title of the window, or turns a line around (bidi
-overrides). All that commands print for people goes through `printable`, and all text of a page through `html_text`.
-JSON escapes such characters itself.
+A file's name or a word may contain characters that move the cursor, set the title of the window, or reverse a line
+(bidi overrides). Everything that commands print for people passes through `printable`, and all text of a page through
+`html_text`. JSON escapes such characters itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Returns printable text on one line: runs of white space become a space, and the middle of a long text a dot.
+    r"""Returns printable text on one line: white space becomes single spaces, the middle of a long text an ellipsis.
 
     >>> one_line("a \n b\x07")
     'a b\\x07'

@@ -1,8 +1,8 @@
 """Starts Python processes that import from the same places as this one, and never from the current directory.
 
-`python -m` puts the current directory first on the path: a `gzip.py` that lies beside a corpus would be run. PYTHONPATH
-would put the directories of packages before the standard library. So a process is started with the option -P (no
-current directory), without PYTHONPATH, and its first line sets the path of this process.
+`python -m` puts the current directory first on the path, so a `gzip.py` next to a corpus would run. PYTHONPATH would
+put package directories before the standard library. So a process is started with the option -P (no current directory)
+and without PYTHONPATH, and its first line sets the path of this process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The progress callback that every long function takes; `tacit.base.terminal` has the bar that a person sees.
+"""Defines the progress callback that every long function takes; `tacit.base.terminal` draws the bar.
 
-A training run is followed by callbacks of its own, which also hear each round's figures (`tacit.runs`).
+Training runs have other callbacks, which also get the figures of each round (`tacit.runs`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ Progress = Callable[[str, float], None]
 
 
 def no_progress(what: str, share: float) -> None:
-    """A progress callback that does nothing."""
+    """Does nothing; the default progress callback."""
 
 
 def stage(progress: Progress, start: float, end: float, name: str = "") -> Progress:
-    """Returns a callback for one stage of longer work: it reports shares between `start` and `end` of the whole.
+    """Returns a callback for one stage of longer work, whose shares become shares from `start` to `end` of the whole.
 
-    `name` is reported instead of the stage's own words.
+    `name`, if given, is reported instead of the stage's own description.
 
     >>> second = stage(lambda what, share: print(what, share), 0.5, 1.0)
     >>> second("counting", 0.5)

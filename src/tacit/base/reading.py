@@ -1,7 +1,7 @@
 """Reads small files whole, and JSON in them; every failure is an OSError or a ValueError with a short reason.
 
 Files of a run directory may be anything: a pipe that nobody writes to, JSON nested 100,000 deep, numbers of 5,000
-digits. Whoever reads one catches these two errors and says what the file should be.
+digits. The caller catches these two errors and says what the file should be.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def read_regular(path: Path) -> bytes:
-    """Returns the bytes of a regular file; raises an OSError for anything else, and never waits for a pipe."""
+    """Returns the bytes of a regular file; raises an OSError for anything else, without waiting for a pipe."""
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with os.fdopen(number, "rb") as file:
         if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -24,7 +24,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a regular file is at a path; False for what no file can be named, such as 300 letters."""
+    """Returns whether a regular file is at a path; False if no file can have this name, such as 300 letters."""
     try:
         return path.is_file()
     except OSError:
@@ -53,7 +53,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def is_figure(value: Any) -> bool:
-    """Whether a value is a number that can be computed with and printed: no bool, not NaN, of ordinary size.
+    """Returns whether a value is an ordinary number: no bool, not NaN, small enough to compute with and print.
 
     >>> is_figure(1.5), is_figure(True), is_figure(float("nan")), is_figure(10**400), is_figure("1")
     (True, False, False, False, False)

@@ -26,7 +26,7 @@ Places = dict[str, tuple[int, int]]  # offset and size in bytes of each section
 
 
 class Format(NamedTuple):
-    """One file format."""
+    """Describes a file format: its magic bytes, its version, and its name in errors."""
 
     magic: bytes
     version: int
@@ -78,7 +78,7 @@ _WRONG = (
 
 @contextmanager
 def fitting(path: Path, form: Format) -> Iterator[None]:
-    """Turns any Python error raised while sections are read into one line about the file."""
+    """Turns any Python error while sections are read into a one-line error about the file."""
     try:
         yield
     except _WRONG as error:

@@ -110,8 +110,8 @@ def _open_value(name: str, value: Any, key: str) -> Scalar:
         raise TacitError(f"{key}: a setting's name has only the letters a to z, digits and _")
     if isinstance(value, Mapping):
         raise TacitError(
-            f"'{key}' is a table, but settings belong in the table above it; a run that has one was made by an older "
-            "Tacit: train it again"
+            f"'{key}' is a table, but its settings belong in the table above it; if an older Tacit wrote it, train the "
+            "run again"
         )
     if type(value) not in (bool, int, float, str):
         raise TacitError(f"{key} = {value!r} must be a number, a string, true or false")

@@ -1,7 +1,7 @@
-"""A small table for notebooks: a dict of columns that displays as a table.
+"""Defines a small table for notebooks: a dict of columns that displays as a table.
 
-It is a dict of equally long lists, which `pandas.DataFrame` takes as it is. It subclasses `dict` for that reason:
-pandas looks at the type. Pandas is not needed to make it or to show it.
+It is a dict of equally long lists. It subclasses `dict` so that `pandas.DataFrame` accepts it. It does not need pandas
+itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST = 20  # rows that are shown; of a longer table the first and the last
 
 
 class Table(dict[str, list[Any]]):
-    """Columns by name, all of one length; a missing value is None.
+    """Holds columns by name, all of one length; a missing value is None.
 
     >>> table = Table({"round": [1, 2], "loss": [4.1962, None]})
     >>> table

@@ -1,6 +1,6 @@
-"""Bars and spinners on a terminal, for whatever takes more than a moment; mostly silent where there is none.
+"""Draws bars and spinners for long work on a terminal; elsewhere it prints little or nothing.
 
-All of them fit 80 columns: what a bar says in words is cut short where there is no room for it.
+All of them fit 80 columns: a description without enough room is truncated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def spinner(what: str) -> Iterator[None]:
 def progress_bar() -> Iterator[Progress]:
     """Gives a progress callback that draws a bar.
 
-    The bar appears after half a second and goes away when the work is done. It begins anew when the share falls.
+    The bar appears after half a second and disappears when the work is done. It restarts when the share falls.
     """
     if not console.is_terminal:
         yield no_progress
@@ -73,9 +73,9 @@ def progress_bar() -> Iterator[Progress]:
 
 @contextmanager
 def progress_lines() -> Iterator[Progress]:
-    """Gives a progress callback that draws a bar, and where there is no terminal prints a line for each new stage.
+    """Gives a progress callback that draws a bar, or without a terminal prints a line for each new stage.
 
-    It is for a command that works long before it prints its result. At most one line is printed in two seconds.
+    It is for commands that work for long before they print their result. It prints at most one line in two seconds.
     """
     if console.is_terminal:
         with progress_bar() as bar:

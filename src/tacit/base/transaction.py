@@ -1,17 +1,17 @@
-"""A directory of results that is replaced whole: `tacit distill`, `personalize` and `count` write theirs this way.
+"""Replaces a directory of results whole, for `tacit distill`, `personalize` and `count`.
 
-A command writes all files into a hidden directory beside the result, `.NAME.tacit.part`, and locks it from before its
-work until the end. The files are flushed to disk, and one call of the file system puts the directory into its place:
+A command writes all files into a hidden directory next to the result, `.NAME.tacit.part`, which it keeps locked while
+it works. At the end the files are flushed to disk, and one call of the file system puts the directory into its place:
 
     nothing there, or an empty directory    rename(2)
     an earlier result                       renameat2(2) with RENAME_EXCHANGE; then the earlier one is removed
 
-So a process that is killed leaves the old result or the new one, whole. What it leaves half-written nobody has locked,
-and the next command there removes it. Where the file system cannot exchange (NFS, for example), the earlier result is
-moved to `.NAME.tacit.old` first; if the process is killed before the second move, the next command moves it back.
+So a killed process leaves the old result or the new one, whole. Its hidden directory is no longer locked, and the next
+command there removes it. If the file system cannot exchange directories (NFS, for example), the earlier result is moved
+to `.NAME.tacit.old` first. If the process is killed before the second move, the next command moves it back.
 
-A directory is replaced only if it provably is an earlier result: its summary.json has the right `format`, and it holds
-no file that the command does not write.
+A directory is replaced only if it is an earlier result: its summary.json has the right `format`, and it holds no file
+that the command does not write.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 class Kind(NamedTuple):
-    """A kind of result, and how to recognise it."""
+    """Describes a kind of result, and how to recognise it."""
 
     command: str  # that writes it
     format: str  # in its summary.json
@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
 @contextlib.contextmanager
 def transaction(out: Path, kind: Kind) -> Iterator[Path]:
-    """Gives an empty folder that takes the place of `out` at the end; on an error `out` stays what it was.
+    """Gives an empty folder that replaces `out` at the end; after an error `out` is unchanged.
 
     Refuses an `out` that holds anything but an earlier result of this kind, or that another process is writing.
     """
@@ -70,7 +70,7 @@ def transaction(out: Path, kind: Kind) -> Iterator[Path]:
             check(out, kind)  # again, now that nobody else can change it
             yield folder
             if is_old != place.exists():
-                raise TacitError(f"{out} was made or removed meanwhile; run the command again")
+                raise TacitError(f"{out} was created or removed while the command ran; run the command again")
             try:
                 _flush(folder)
                 if is_old:
@@ -88,14 +88,14 @@ def transaction(out: Path, kind: Kind) -> Iterator[Path]:
 
 
 def check(out: Path, kind: Kind) -> Path:
-    """Refuses, before any work, a directory that cannot be written or that is not ours; returns it, links followed."""
+    """Refuses a directory that cannot be written or is no earlier result; returns it, with links followed."""
     place = Path(os.path.realpath(out))
     if not holds_nothing(place):
         if not place.is_dir() or summary_of(place, kind) is None:
             raise TacitError(f"{out} exists and was not left by `{kind.command}`; choose another --out")
         if foreign := _foreign(place, kind):
             raise TacitError(
-                f"{out} holds {foreign}, which `{kind.command}` has not written; move it elsewhere or "
+                f"{out} holds {foreign}, which `{kind.command}` did not write; move it elsewhere or "
                 "choose another --out"
             )
     if place.exists() and Path(os.path.realpath(os.curdir)).is_relative_to(place):
@@ -104,14 +104,12 @@ def check(out: Path, kind: Kind) -> Path:
         raise TacitError(f"cannot write {out}: it is a mount point; choose a directory in it as --out")
     above = next(p for p in place.parents if p.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
-        raise TacitError(
-            f"cannot write {out}: {above} is not a directory that may be written; choose another --out"
-        )
+        raise TacitError(f"cannot write {out}: {above} is not a writable directory; choose another --out")
     return place
 
 
 def holds_nothing(out: Path) -> bool:
-    """Whether there is nothing at `out`, or a directory with nothing but what a killed command may leave."""
+    """Returns whether `out` is missing, or a directory that is empty but for leftovers of a killed command."""
     if not out.exists():
         return True
     return out.is_dir() and all(is_part(path) for path in out.iterdir())
@@ -127,7 +125,7 @@ def summary_of(out: Path, kind: Kind) -> dict[str, Any] | None:
 
 
 def _foreign(place: Path, kind: Kind) -> str:
-    """Returns the name of something in a directory that is not of this kind; "" if there is nothing."""
+    """Returns the name of a file in a directory that this kind does not have; "" if there is none."""
     folders = {str(PurePath(pattern).parent) for pattern in kind.files}
     for root, names, files in os.walk(place):
         for name in sorted([*names, *files]):
@@ -142,7 +140,7 @@ def _foreign(place: Path, kind: Kind) -> str:
 def _earlier(place: Path, out: Path, locks: contextlib.ExitStack) -> bool:
     """Locks the directory that is to be replaced; False if there is none.
 
-    A killed process may have moved it aside: then it is moved back, or removed if the new one is there.
+    If a killed process moved it aside, it is moved back, or removed if the new directory is in place.
     """
     aside = _aside(place)
     if not place.exists() and aside.is_dir():
@@ -165,7 +163,7 @@ def _flush(folder: Path) -> None:
 
 
 def _swap(folder: Path, place: Path) -> None:
-    """Puts the folder at its place; an earlier result is then where the folder was."""
+    """Moves the folder to its place; an earlier result is then where the folder was."""
     if not place.exists() or not any(place.iterdir()):
         folder.rename(place)
     elif not _exchanged(folder, place):
@@ -176,7 +174,7 @@ def _swap(folder: Path, place: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchanges two directories in one step; False where the system or the file system cannot."""
+    """Exchanges two directories in one step; returns False if the system or the file system cannot."""
     sys.audit("os.rename", str(one), str(other), -1, -1)
     if os.name != "posix":
         return False

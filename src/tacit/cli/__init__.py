@@ -27,7 +27,7 @@ from tacit.cli.federation import federation
 from tacit.cli.privacy import privacy
 
 app = typer.Typer(
-    help="Keyboards that learn from what people type without anyone collecting it.",
+    help="Train next-word models of keyboards on what people type, without collecting it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -21,32 +21,39 @@ from tacit.cli.options import (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this file to the program."""
+    """Adds the command of this file to the program."""
     app.command("audit")(audit)
 
 
 def audit(
-    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
     canaries: Annotated[
-        int, typer.Option(help="Made-up people whose part in the model is guessed.", min=20, max=20_000)
+        int,
+        typer.Option(
+            help="Made-up people, to guess which of them took part.", metavar="N", min=20, max=20_000
+        ),
     ] = 1000,
     people: Annotated[
-        int, typer.Option(help="People whose words are read from their updates.", min=1, max=1000)
+        int, typer.Option(help="People, to read words from their updates.", metavar="N", min=1, max=1000)
     ] = 20,
     retrain: Annotated[
         int,
         typer.Option(
-            help="Train so many rounds again with planted phrases, with the run's privacy and without; 0: do not.",
+            help="Rounds to train again with planted phrases; 0: none.",
+            metavar="N",
             min=0,
         ),
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the attacks.", min=0, max=2**31 - 1)] = 0,
-    out: Annotated[Path | None, path_option("--out", "Directory of the report (default: DIR/audit).")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the attacks.", metavar="N", min=0, max=2**31 - 1)] = 0,
+    out: Annotated[Path | None, path_option("--out", "Directory of the report (default: RUN/audit).")] = None,
     data: DataOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Attack a run: guess who took part, read words from updates, look for planted phrases, check the ledger.
+    """Attack a run, and check its claims about privacy.
+
+    Guess who took part, read words from updates, look for planted phrases, and check the ledger. Planted phrases need
+    --retrain, which trains with the run's privacy and without.
 
     Examples:
 

@@ -9,14 +9,12 @@ import typer
 
 from tacit.cli.options import DataOption, JsonOption, LocaleOption, path_option, print_json, print_table, say
 
-data = typer.Typer(
-    help="Known public corpora, statistics of any text, and text of chats.", no_args_is_help=True
-)
+data = typer.Typer(help="List and get public corpora, describe any text, import chats.", no_args_is_help=True)
 
 
 @data.command("list")
 def data_list(as_json: JsonOption = False) -> None:
-    """List known public corpora with their licences and sources.
+    """List public corpora with their licences and sources.
 
     Example:
 
@@ -43,11 +41,12 @@ def data_describe(
     locale: LocaleOption = None,
     data: DataOption = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="typists.key=value", help="Settings of the typists.")
+        list[str] | None,
+        typer.Option("--set", metavar="typists.key=value", help="Set a key of the typists; can be repeated."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe a text in numbers: people, words, and how far from IID it is.
+    """Describe a corpus in numbers: people, words, and how far it is from IID.
 
     Examples:
 
@@ -94,7 +93,7 @@ def data_get(
     name: Annotated[str, typer.Argument(help="A name of `tacit data list`.")],
     data: DataOption = None,
 ) -> None:
-    """Download a known corpus and check it.
+    """Download a public corpus and check it.
 
     Example:
 
@@ -114,19 +113,19 @@ def data_import(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A text export of WhatsApp, a JSON export of Telegram, or an XML file of SMS Backup & Restore.",
+            help="An export of WhatsApp (text), Telegram (JSON) or SMS Backup & Restore (XML).",
         ),
     ],
     out: Annotated[Path, path_option("--out", "The file of JSON lines to write.")],
     me: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Keep one person's messages only; of an SMS backup, your own are 'me'."
+            metavar="NAME", help="Keep only this person's messages (in an SMS backup you are 'me')."
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn a chat export into JSON lines: what people typed, without system lines and placeholders.
+    """Turn a chat export into JSON lines, without system lines and placeholders.
 
     Examples:
 

@@ -24,52 +24,57 @@ from tacit.cli.options import (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
+    """Adds the commands of this file to the program."""
     for command in (evaluate, compare, predict):
         app.command()(command)
 
 
 def evaluate(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
+        Path, typer.Argument(metavar="RUN|FILE", help="A run directory, or a model file (.tacit, .arpa).")
     ],
     corpus: CorpusOption = None,
     keyboard: Annotated[
         bool,
-        typer.Option("--keyboard", help="Measure typing: keys saved, taps and glides, latency."),
+        typer.Option("--keyboard", help="Measure typing: keystrokes saved, taps, glides, latency."),
     ] = False,
     held_out: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="For a file: score it on the held-out people of this run."),
+        typer.Option(metavar="RUN", help="Score a file on the held-out people of this run."),
     ] = None,
     federated: Annotated[
         bool,
-        typer.Option("--federated", help="Each person scores the model; only sums over people are known."),
+        typer.Option("--federated", help="Score person by person, and use only sums over people."),
     ] = False,
     people: Annotated[
-        int | None, typer.Option(help="With --keyboard: at most this many people (default: all).", min=1)
+        int | None,
+        typer.Option(help="With --keyboard: most people to type (default: all).", metavar="N", min=1),
     ] = None,
     messages: Annotated[
         int | None,
         typer.Option(
-            help="With --keyboard: at most this many messages per person (default: 50); 0: all.", min=0
+            help="With --keyboard: most messages per person (default: 50); 0: all.", metavar="N", min=0
         ),
     ] = None,
     noisy: Annotated[
         int | None,
         typer.Option(
-            help="With --keyboard: words to tap and glide with noise (default: 1000); 0: none.", min=0
+            help="With --keyboard: words to tap and glide (default: 1000); 0: none.",
+            metavar="N",
+            min=0,
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="With --keyboard: seed of the noise (default: 0).", min=0, max=2**31 - 1),
+        typer.Option(
+            help="With --keyboard: seed of the noise (default: 0).", metavar="N", min=0, max=2**31 - 1
+        ),
     ] = None,
     as_json: JsonOption = False,
     data: DataOption = None,
     trust: TrustOption = False,
 ) -> None:
-    """Score a run's best model, or a model file, on held-out text of a run or on all of another corpus.
+    """Score a run or a model file on held-out people, or on all of another corpus.
 
     Examples:
 
@@ -142,13 +147,13 @@ def scores_table(figures: dict[str, Any]) -> list[list[str]]:
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     out: Annotated[
         Path | None, path_option("--out", "Page of plots (default: compare.html; with --json none).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs: print a table and write a page with plots.
+    """Compare runs in a table, and write a page with plots.
 
     Example:
 
@@ -175,10 +180,10 @@ def compare(
 
 def predict(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit, .arpa).")
+        Path, typer.Argument(metavar="RUN|FILE", help="A run directory, or a model file (.tacit, .arpa).")
     ],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text typed so far.")],
-    k: Annotated[int, typer.Option("--k", help="Number of suggestions.", min=1)] = 3,
+    k: Annotated[int, typer.Option("--k", help="Number of suggestions.", metavar="N", min=1)] = 3,
     user: Annotated[
         str | None,
         typer.Option("--user", metavar="NAME", help="A person's model, from `tacit personalize`."),
@@ -187,7 +192,7 @@ def predict(
 ) -> None:
     """Suggest the next word.
 
-    Example:
+    Examples:
 
       tacit predict runs/first "are you" --k 3
 

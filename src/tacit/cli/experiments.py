@@ -25,50 +25,50 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
+    """Adds the commands of this file to the program."""
     app.command("reproduce")(reproduce)
 
 
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="list|report|NAME…|FILE.toml…", help="An action, or the tables and figures to measure."
-        ),
+        typer.Argument(metavar="list|report|NAME…|FILE.toml…", help="list, report, or what to measure."),
     ] = None,
     every: Annotated[
         bool,
         typer.Option(
             "--all",
-            help="Measure whatever is next over all tables, or those named: rows without a result, then seeds that "
-            "claims need.",
+            help="Measure what is next in all tables, or in those named.",
         ),
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run a scaled-down version in seconds; needs no data.")
+        bool, typer.Option("--quick", help="Measure a scaled-down version in seconds, without data.")
     ] = False,
     data: DataOption = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Number of seeds (default: the entry's own).", min=1)
+        int | None, typer.Option(help="Number of seeds (default: the entry's own).", metavar="N", min=1)
     ] = None,
-    only: Annotated[str, typer.Option(help="Only rows whose label contains this.")] = "",
-    again: Annotated[bool, typer.Option("--again", help="Measure again rows that have results.")] = False,
+    only: Annotated[str, typer.Option(help="Measure only rows whose label contains this.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Also measure rows that have results.")] = False,
     minutes: Annotated[
-        float, typer.Option(help="Start no new row after this many minutes; the same command resumes.", min=0)
+        float, typer.Option(help="Start no row after this many minutes; the same command resumes.", min=0)
     ] = math.inf,
     processes: Annotated[
         int,
-        typer.Option(help="--all: how many processes share the rows.", min=1),
+        typer.Option(help="With --all: number of processes that share the rows.", metavar="N", min=1),
     ] = 1,
     out: Annotated[
         Path | None, path_option("--out", "Directory of results (default: results; with --quick none).")
     ] = None,
     docs: Annotated[
-        Path | None, path_option("--docs", "report: the folder of results.md and its plots (default: docs).")
+        Path | None, path_option("--docs", "With report: folder of results.md and its plots (default: docs).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure a table or a figure of the papers, and show it beside the published values.
+    """Measure tables and figures of the papers, and show the published values next to them.
+
+    `list` shows what can be measured, `report` writes docs/results.md. With --all, rows without a result come first,
+    then seeds that claims need.
 
     Examples:
 

@@ -21,7 +21,7 @@ from tacit.cli.options import (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this file to the program."""
+    """Adds the command of this file to the program."""
     app.command("export")(export)
 
 
@@ -31,13 +31,13 @@ def export(
         Path | None, path_option("--out", "The file (default: RUN/network.tacit).", "FILE")
     ] = None,
     people: Annotated[
-        int, typer.Option(help="Number of held-out people to measure both models on; 0: none.", min=0)
+        int, typer.Option(help="Held-out people to measure both models on; 0: none.", metavar="N", min=0)
     ] = 20,
     data: DataOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Export a run's network with 8 bits per weight, for devices; it needs numpy only.
+    """Write a run's network with 8 bits per weight, for devices; the file needs only numpy.
 
     Examples:
 

@@ -20,7 +20,7 @@ from tacit.cli.options import (
     start_jax,
 )
 
-federation = typer.Typer(help="Rounds between real devices, over Flower.", no_args_is_help=True)
+federation = typer.Typer(help="Train, count and score on real devices, over Flower.", no_args_is_help=True)
 Place = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the federation.")]
 
 
@@ -30,9 +30,11 @@ def init(
     host: Annotated[
         str, typer.Option(help="Name or address by which clients reach the server.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port that clients reach.", min=1, max=65535)] = 9092,
+    port: Annotated[
+        int, typer.Option(help="Port by which clients reach the server.", metavar="N", min=1, max=65535)
+    ] = 9092,
 ) -> None:
-    """Make the directory of a new federation: certificates, keys, configuration.
+    """Make a new federation: a directory with certificates, keys and settings.
 
     Example:
 
@@ -52,12 +54,12 @@ def invite(
     place: Place,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the client.")],
     out: Annotated[
-        Path | None, path_option("--out", "The invitation, which holds a private key.", "FILE")
+        Path | None, path_option("--out", "File of the invitation; it holds a private key.", "FILE")
     ] = None,
     browser: Annotated[
         str,
         typer.Option(
-            help="Invite a browser: print a link to this address of the pages, good for one browser, once.",
+            help="Invite a browser: print a link to the pages at this address, which works once.",
             metavar="URL",
         ),
     ] = "",
@@ -65,7 +67,9 @@ def invite(
         bool, typer.Option("--qr", help="With --browser: also draw the link as a QR code.")
     ] = False,
 ) -> None:
-    """Invite a client: one file with all that it needs, and a key that only it has. Or a browser, by a link.
+    """Invite a client by a file, or a browser by a link.
+
+    The file has all that the client needs, with a private key. Give it away like a password.
 
     Examples:
 
@@ -103,7 +107,7 @@ def invite(
 def remove(
     place: Place, name: Annotated[str, typer.Argument(metavar="NAME", help="The client's name.")]
 ) -> None:
-    """Lock a client out for good, for example because its device was lost.
+    """Lock a client out for good, for example after its device was lost.
 
     Example:
 
@@ -118,25 +122,23 @@ def remove(
 @federation.command("server")
 def server(
     place: Place,
-    listen: Annotated[str, typer.Option(help="Address to listen on (default: by --host of init).")] = "",
+    listen: Annotated[str, typer.Option(help="Address to listen on (default: as --host of init asks).")] = "",
     publish: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Files for anybody who reaches the server, as they are now."),
+        typer.Option(metavar="FOLDER", help="Offer its files to anybody who reaches the server."),
     ] = None,
     browsers: Annotated[
         int,
         typer.Option(
             metavar="PORT",
-            help="Also serve the pages for browsers, on this port of loopback as plain HTTP (0: do not).",
+            help="Also serve the pages for browsers, on this port of 127.0.0.1.",
             min=0,
             max=65535,
         ),
     ] = 0,
     keyboard: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="With --browsers: a model for the keyboard page: a network or n-grams."
-        ),
+        typer.Option(metavar="FILE", help="With --browsers: a model for the keyboard page."),
     ] = None,
 ) -> None:
     """Serve a federation in the foreground, until Ctrl-C.
@@ -167,18 +169,28 @@ def server(
 @federation.command("run")
 def run(
     place: Place,
-    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml", help="What to train.")],
-    rounds: Annotated[int | None, typer.Option(help="Rounds.", min=1)] = None,
+    preset: Annotated[
+        str,
+        typer.Argument(
+            metavar="PRESET|FILE.toml", help="A preset (see `tacit presets`), or a configuration file."
+        ),
+    ],
+    rounds: Annotated[int | None, typer.Option(help="Number of rounds.", metavar="N", min=1)] = None,
     set_: SetOption = None,
     out: Annotated[Path | None, path_option("--out", "Run directory (default: runs/PRESET).")] = None,
     deadline: Annotated[float, typer.Option(help="Seconds that a round waits for its clients.", min=1)] = 600,
-    over: Annotated[float, typer.Option(help="Clients to ask for each that is needed.", min=1, max=10)] = 1.3,
-    least: Annotated[int, typer.Option(help="Answers without which a round changes nothing.", min=1)] = 1,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run.")] = False,
+    over: Annotated[
+        float, typer.Option(help="How many clients to ask for each one needed.", min=1, max=10)
+    ] = 1.3,
+    least: Annotated[
+        int, typer.Option(help="Fewest answers with which a round changes the model.", metavar="N", min=1)
+    ] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
 ) -> None:
-    """Train with the clients of a federation whose server is running. The result is an ordinary run directory.
+    """Train with the clients of a federation, and write a run directory.
 
-    Without text.words, the clients first count which words of newly generated typists they use.
+    The server must be running. Without text.words, the clients first count which words of newly generated typists
+    they use.
 
     Examples:
 
@@ -215,11 +227,13 @@ def run(
 
 @federation.command("demo")
 def demo(
-    out: Annotated[Path, path_option("--out", "Directory for all of it.")] = Path("runs/federation-demo"),
-    rounds: Annotated[int, typer.Option(help="Rounds.", min=1)] = 10,
+    out: Annotated[Path, path_option("--out", "Directory of the federation and the run.")] = Path(
+        "runs/federation-demo"
+    ),
+    rounds: Annotated[int, typer.Option(help="Number of rounds.", metavar="N", min=1)] = 10,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
-    """Start a server and four built-in typists, and train with them in your browser, on this machine.
+    """Train in your browser with four built-in typists, all on this machine.
 
     Example:
 
@@ -247,7 +261,7 @@ def demo(
 
 @federation.command("status")
 def status(place: Place, as_json: JsonOption = False) -> None:
-    """Show a federation: whether it is served, who is invited, and its runs.
+    """Show a federation: its server, its clients and its runs.
 
     Example:
 
@@ -272,11 +286,11 @@ def watch(
     place: Place,
     port: Annotated[int, typer.Option(help="Port of the page; 0 takes any free one.")] = 8093,
     terminal: Annotated[
-        bool, typer.Option("--terminal", help="Show it here instead of in a browser.")
+        bool, typer.Option("--terminal", help="Show it in the terminal, not in a browser.")
     ] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
-    """Watch the present round of a federation, in a browser on this machine or in the terminal, until Ctrl-C.
+    """Watch the present round of a federation, in a browser or in the terminal, until Ctrl-C.
 
     Examples:
 
@@ -314,7 +328,7 @@ def stop(place: Place) -> None:
     from tacit.network.status import stop as stop_server
 
     if not stop_server(place):
-        raise TacitError(f"the server of {place} is not running")
+        raise TacitError(f"the server of {place} is not running; there is nothing to stop")
     say(f"the server of {place} has stopped")
 
 

@@ -21,8 +21,7 @@ def client(
     conditions: Annotated[
         str,
         typer.Option(
-            help="A JSON file with the device's state, or 'system': take part only if it is idle, charging, on an "
-            "unmetered network and has 2 GB of memory.",
+            help="Work under conditions: a file of the device's state, or 'system'.",
             metavar="FILE|system",
         ),
     ] = "",
@@ -30,7 +29,10 @@ def client(
         str, typer.Option(help="Do each kind of work at most once in this time, such as 24h.", metavar="TIME")
     ] = "0s",
 ) -> None:
-    """Take part in a federation with the text in a file, until Ctrl-C. The text is read here and never sent.
+    """Take part in a federation with the text in a file, until Ctrl-C.
+
+    The text is read here and never sent. With --conditions, the client works only if the device is idle, charging, on
+    an unmetered network and has 2 GB of memory; 'system' asks Linux for power and memory only.
 
     Examples:
 
@@ -76,7 +78,7 @@ def client(
 
 
 def leave(file: Invited) -> None:
-    """Leave a federation for good: the key in the invitation is destroyed, and a client that runs with it ends.
+    """Leave a federation for good: destroy the invitation's key and end its client.
 
     Example:
 
@@ -93,7 +95,7 @@ def fetch(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="A published file (default: list all).")] = "",
     out: Annotated[Path | None, path_option("--out", "Where to write it (default: NAME).", "FILE")] = None,
 ) -> None:
-    """Fetch a file that the server of a federation publishes, such as a new model.
+    """Fetch a file that the server publishes, such as a new model.
 
     Examples:
 

@@ -37,11 +37,11 @@ from tacit.cli.personal import show
 
 Place = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the federation.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
-Deadline = Annotated[float, typer.Option(help="Seconds to wait for clients.", min=1)]
+Deadline = Annotated[float, typer.Option(help="Seconds to wait for clients.", metavar="SECONDS", min=1)]
 
 
 def register(federation: typer.Typer) -> None:
-    """Add the commands of this file to `tacit federation`."""
+    """Adds the commands of this file to `tacit federation`."""
     for name, command in (("count", count), ("evaluate", evaluate), ("personalize", personalize)):
         federation.command(name)(command)
 
@@ -58,10 +58,12 @@ def count(
         typer.Option(
             "--lambda",
             metavar="λ",
-            help="Bound on the sum of a client's counts; inf: none (default: 1000; with --epsilon: 100).",
+            help="Bound on a client's counts (default: 1000; with --epsilon: 100).",
         ),
     ] = None,
-    rounds: Annotated[int, typer.Option(help="Rounds; all clients who are there count in each.", min=1)] = 1,
+    rounds: Annotated[
+        int, typer.Option(help="Number of rounds; all connected clients count in each.", metavar="N", min=1)
+    ] = 1,
     epsilon: CountEpsilonOption = None,
     delta: Annotated[
         float | None, typer.Option(metavar="δ", help="With --mechanism gaussian (default: 1e-6).")
@@ -73,7 +75,7 @@ def count(
     set_: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count words on the clients of a federation: clipped counts over a whitelist, as `tacit count` writes them.
+    """Count words of a whitelist on the clients of a federation, as `tacit count` does.
 
     Examples:
 
@@ -122,7 +124,9 @@ def evaluate(
     deadline: Deadline = 600,
     as_json: JsonOption = False,
 ) -> None:
-    """Score a run's best model on the latest messages of the clients of a federation; only sums of scores come back.
+    """Score a run's best model on the latest messages of the clients of a federation.
+
+    Clients send only sums of scores.
 
     Example:
 
@@ -167,9 +171,9 @@ def personalize(
     deadline: Deadline = 600,
     as_json: JsonOption = False,
 ) -> None:
-    """Fine-tune a run's model on each client of a federation, and report from sums whether it helps and for whom.
+    """Fine-tune a run's model on each client of a federation, and measure whom it helps.
 
-    A client measures on its own later text, and sends whole numbers that are only added. No model leaves it.
+    A client measures on its own later text. It sends whole numbers, which are added, and no model.
 
     Example:
 

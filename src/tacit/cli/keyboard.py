@@ -11,21 +11,18 @@ from tacit.cli.options import DataOption, TrustOption, say, start_jax
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this file to the program."""
+    """Adds the command of this file to the program."""
     app.command("serve")(serve)
 
 
 def serve(
     run: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A run directory, or a model file (.tacit).")
+        Path, typer.Argument(metavar="RUN|FILE", help="A run directory, or a model file (.tacit).")
     ],
     port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8765,
     host: Annotated[
         str,
-        typer.Option(
-            help="Address to listen on. With an address that others can reach, models that hold what people wrote "
-            "(collected text, personal models) are left out."
-        ),
+        typer.Option(help="Address to listen on (see above)."),
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
     block: Annotated[
@@ -35,15 +32,16 @@ def serve(
         str | None,
         typer.Option(
             metavar="CODE|FILE.toml",
-            help="Language of the keys (default: that of the models); see docs/locales.md.",
+            help="Language of the keys (default: the models'); see docs/locales.md.",
         ),
     ] = None,
     data: DataOption = None,
     trust: TrustOption = False,
 ) -> None:
-    """Try a run's models on a keyboard in the browser; they run in the page, which sends nothing.
+    """Type on a run's models in the browser; they run in the page, which sends nothing.
 
-    Missing models are built first and kept in DIR/keyboard.
+    Missing models are built first and kept in RUN/keyboard. On an address that others can reach, models that hold
+    what people wrote (collected text, personal models) are left out.
 
     Examples:
 

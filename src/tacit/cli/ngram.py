@@ -32,7 +32,7 @@ from tacit.cli.options import (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
+    """Adds the commands of this file to the program."""
     app.command("count")(count_words)
     app.command("distill")(distill)
 
@@ -40,39 +40,36 @@ def register(app: typer.Typer) -> None:
 def count_words(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="PRESET|FILE.toml|DIR", help="A configuration, or a run directory to take it from."
-        ),
+        typer.Argument(metavar="PRESET|FILE.toml|RUN", help="A configuration, or a run directory with one."),
     ],
     corpus: CorpusOption = None,
     whitelist: WhitelistOption = None,
     supplement: Annotated[
         str | None,
-        typer.Option(
-            help="A corpus that is not the clients' (default for the built-in typists: newly generated ones; for any "
-            "other corpus: none, and the words of the configuration's vocabulary are counted)."
-        ),
+        typer.Option(help="A corpus that is not the clients' (default: new typists, or none)."),
     ] = None,
     limits: Annotated[
         str | None,
         typer.Option(
             "--lambda",
             metavar="λ,…",
-            help="Bounds on the sum of a client's counts; inf: none (default: 1,1000,5000,inf; with --epsilon: 100).",
+            help="Bounds on a client's counts (default: 1,1000,5000,inf; with --epsilon: 100).",
         ),
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option(help="Number of rounds (default: training.rounds).", min=1)
+        int | None, typer.Option(help="Number of rounds (default: training.rounds).", metavar="N", min=1)
     ] = None,
     cohort: Annotated[
-        int | None, typer.Option(help="Clients per round (default: as configured).", min=1)
+        int | None, typer.Option(help="Clients per round (default: as configured).", metavar="N", min=1)
     ] = None,
     capacity: Annotated[
         int | None,
-        typer.Option(help="Number of words that a keyboard can hold (default: half of those seen).", min=1),
+        typer.Option(
+            help="Number of words that a keyboard holds (default: half of those seen).", metavar="N", min=1
+        ),
     ] = None,
     order: Annotated[
-        int, typer.Option(help="Order of the n-gram model that gets the counts.", min=1, max=5)
+        int, typer.Option(help="Order of the n-gram model that gets the counts.", metavar="N", min=1, max=5)
     ] = 3,
     epsilon: CountEpsilonOption = None,
     delta: Annotated[
@@ -87,20 +84,23 @@ def count_words(
         typer.Option(
             "--open",
             metavar="K",
-            help="Without a whitelist: K words of each client; release words that enough clients have.",
+            help="Without a whitelist: K words of each client; release those of many.",
             min=1,
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random draws.")] = None,
     out: Annotated[
-        Path | None, path_option("--out", "Directory (default: DIR/count, or runs/PRESET-count).")
+        Path | None, path_option("--out", "Directory (default: RUN/count, or runs/PRESET-count).")
     ] = None,
     set_: SetOption = None,
     data: DataOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Count words across devices: clipped counts over a whitelist, and a comparison of the λ.
+    """Count words across clients, and compare bounds λ on a client's counts.
+
+    Only words of a whitelist are counted, unless --open is given. Without a supplement, the whitelist is the
+    vocabulary of the configuration.
 
     Examples:
 
@@ -190,20 +190,18 @@ def distill(
         str | None,
         typer.Option(
             metavar="NAME|PATH",
-            help="A corpus that is not the clients', for n-grams and capitals (default for the built-in typists: newly "
-            "generated ones; for any other corpus: none).",
+            help="A corpus that is not the clients' (default: new typists, or none).",
         ),
     ] = None,
-    order: Annotated[int, typer.Option(help="Order of the n-gram model.", min=1, max=5)] = 3,
+    order: Annotated[int, typer.Option(help="Order of the n-gram model.", metavar="N", min=1, max=5)] = 3,
     max_ngrams: Annotated[
-        int, typer.Option("--max-ngrams", help="Maximum number of n-grams, single words included.", min=1)
+        int, typer.Option("--max-ngrams", help="Most n-grams, single words included.", metavar="N", min=1)
     ] = 1_500_000,
     topology: Annotated[
         str | None,
         typer.Option(
             metavar="e|i|m|r",
-            help="Which n-grams: the supplement's (e), the network's own (i), both interpolated (m), or both with "
-            "the network's weights (r) (default: r, or i without a supplement).",
+            help="Which n-grams (see above; default: r, or i without a supplement).",
         ),
     ] = None,
     cased: Annotated[
@@ -213,7 +211,7 @@ def distill(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="For a RUN over word-pieces: a run over the same words, which infers n-grams in its place.",
+            help="For word-pieces: a run over the same words to infer the n-grams.",
         ),
     ] = None,
     unigrams: Annotated[
@@ -224,8 +222,7 @@ def distill(
         float,
         typer.Option(
             metavar="α",
-            help="With --unigrams: their share of the single words' probabilities, the model's own have the rest (1: "
-            "replace them).",
+            help="Weight of --unigrams; the model's own have the rest.",
         ),
     ] = 1.0,
     client_counts: Annotated[
@@ -233,19 +230,19 @@ def distill(
         typer.Option(
             "--client-counts",
             metavar="λ",
-            help="Mix in n-grams counted on the clients, each client's words clipped to a sum of λ.",
+            help="Mix in n-grams counted on the clients, each clipped to a sum of λ.",
         ),
     ] = None,
-    sentences: Annotated[int, typer.Option(help="Sentences drawn from the network.", min=1)] = 20_000,
+    sentences: Annotated[
+        int, typer.Option(help="Sentences drawn from the network.", metavar="N", min=1)
+    ] = 20_000,
     locale: Annotated[
         str | None,
-        typer.Option(
-            help="Language of words.dict and words.combined, perhaps with a region: pt_BR (default: the run's)."
-        ),
+        typer.Option(help="Language of the Android files, such as pt_BR (default: the run's)."),
     ] = None,
     date: Annotated[
         str | None,
-        typer.Option(metavar="YYYY-MM-DD", help="Date in words.dict and words.combined (default: today)."),
+        typer.Option(metavar="YYYY-MM-DD", help="Date in the Android files (default: today)."),
     ] = None,
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave out words that words.combined cannot hold.")
@@ -254,23 +251,28 @@ def distill(
         Path | None,
         typer.Option(
             metavar="words.txt",
-            help="Words that words.dict and words.combined mark as offensive, so that keyboards never suggest them.",
+            help="Words that keyboards must not suggest (marked as offensive).",
         ),
     ] = None,
     merge: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.combined",
-            help="A word list to merge into words.dict and words.combined, half of the weight each.",
+            help="A word list to merge into the Android files, half and half.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0, max=2**31 - 1)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the random draws.", metavar="N", min=0, max=2**31 - 1)
+    ] = 0,
     out: Annotated[Path | None, path_option("--out", "Directory (default: RUN/ngram).")] = None,
     data: DataOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Distil a run into an n-gram model that keyboards load: compact, ARPA and OpenFst files, an Android dictionary.
+    """Distil a run into a small n-gram model, in the file formats of keyboards and n-gram tools.
+
+    Topologies: e has the supplement's n-grams, i those that the network infers, m both models interpolated, and r
+    both kinds of n-grams with the network's probabilities. The Android files are words.dict and words.combined.
 
     Examples:
 

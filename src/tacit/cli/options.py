@@ -42,41 +42,41 @@ LocaleOption = Annotated[
     ),
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Read the files that a run made elsewhere names outside itself.")
+    bool, typer.Option("--trust", help="Read the files that a run from elsewhere names, such as its corpus.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="a.b=c", help="Set a key; may be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="a.b=c", help="Set a key of the configuration; can be repeated."),
 ]
 # of personalisation, in the simulator and in a federation
 BatchOption = Annotated[str, typer.Option(metavar="B,…", help="Batch sizes, in sentences.")]
 RateOption = Annotated[str, typer.Option(metavar="L,…", help="Learning rates.")]
 MaxTokensOption = Annotated[
-    int, typer.Option(help="Stop tuning with the batch that reaches this many tokens; 0: no limit.", min=0)
+    int, typer.Option(help="Stop tuning after this many tokens; 0: no limit.", metavar="N", min=0)
 ]
-EpochsOption = Annotated[int, typer.Option(help="Stop tuning after this many passes.", min=1)]
+EpochsOption = Annotated[int, typer.Option(help="Stop tuning after this many passes.", metavar="N", min=1)]
 MarginOption = Annotated[
     float | None,
-    typer.Option(help="Gain in accuracy that the gate requires (default: chosen from other people's sums)."),
+    typer.Option(help="Gain in accuracy that the gate requires (default: chosen)."),
 ]
 SumsEpsilonOption = Annotated[
-    float | None, typer.Option(metavar="ε", help="Add noise to the sums over people: ε of one person.")
+    float | None, typer.Option(metavar="ε", help="Add noise to the sums over people, for this ε of a person.")
 ]
 SumsDeltaOption = Annotated[float | None, typer.Option(metavar="δ", help="With --epsilon (default: 1e-6).")]
 MinPeopleOption = Annotated[
-    int, typer.Option("--min-people", help="Suppress rows of the sums with fewer people.", min=0)
+    int, typer.Option("--min-people", help="Suppress rows of the sums with fewer people.", metavar="N", min=0)
 ]
 # of counts, in the simulator and in a federation
 WhitelistOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE|N",
-        help="Words to count: a file, one per line, or the N commonest words of the supplement (default: all of its "
-        "words).",
+        help="Words to count: a file, or the supplement's N commonest (default: all).",
     ),
 ]
 CountEpsilonOption = Annotated[
-    float | None, typer.Option(metavar="ε", help="Add noise to the counts: client-level ε of the count.")
+    float | None, typer.Option(metavar="ε", help="Add noise to the counts, for this client-level ε.")
 ]
 
 Number = TypeVar("Number", int, float)

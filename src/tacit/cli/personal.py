@@ -32,18 +32,17 @@ from tacit.cli.options import (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this file to the program."""
+    """Adds the command of this file to the program."""
     app.command("personalize")(personalize)
 
 
 def personalize(
-    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
     corpus: Annotated[
         str | None,
         typer.Option(
             "--corpus",
-            help="The text: 'typists', a name of `tacit data list`, or a path (default: held-out people of the run's "
-            "corpus).",
+            help="'typists', a known corpus, or a path (default: held-out people).",
         ),
     ] = None,
     batch: BatchOption = "5,10,20",
@@ -52,27 +51,29 @@ def personalize(
     epochs: EpochsOption = 1,
     users: Annotated[
         int | None,
-        typer.Option(help="At most this many people, drawn at random (default: all; 100 typists).", min=1),
+        typer.Option(
+            help="At most this many people, drawn at random (default: all; 100 typists).", metavar="N", min=1
+        ),
     ] = None,
     split: Annotated[
         str,
         typer.Option(
             metavar="A/B/C",
-            help="Per cents of a person's words, in time: to tune on, for the gate, to measure on.",
+            help="Per cents of a person's words to tune on, for the gate, and to measure on.",
         ),
     ] = "64/16/20",
     margin: MarginOption = None,
     gate_tokens: Annotated[
         int,
         typer.Option(
-            help="Accept nobody with fewer words and ends to tune on (in the first two parts).", min=0
+            help="The gate rejects people with fewer words and ends in the first two parts.",
+            metavar="N",
+            min=0,
         ),
     ] = 0,
     gate_baseline: Annotated[
         float,
-        typer.Option(
-            help="Accept nobody for whom the global model is more accurate than this, on the second part."
-        ),
+        typer.Option(help="The gate rejects people for whom the global model is more accurate than this."),
     ] = 1.0,
     more: Annotated[
         bool,
@@ -82,21 +83,23 @@ def personalize(
         ),
     ] = False,
     keep: Annotated[
-        int, typer.Option(help="Store the models of at most this many accepted people.", min=0)
+        int, typer.Option(help="Store the models of at most this many accepted people.", metavar="N", min=0)
     ] = 10,
     epsilon: SumsEpsilonOption = None,
     delta: SumsDeltaOption = None,
     min_people: MinPeopleOption = 0,
     out: Annotated[
-        Path | None, path_option("--out", "Directory of the results (default: DIR/personal).")
+        Path | None, path_option("--out", "Directory of the results (default: RUN/personal).")
     ] = None,
     data: DataOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fine-tune for each person, measure from sums whether it helps, and reject it where it harms (the gate).
+    """Fine-tune a model for each person, and keep the result only where it helps.
 
-    Each person's text is split in time: by default 64 % for tuning, 16 % for the gate, 20 % for measuring.
+    Each person's text is split in time: by default 64 % for tuning, 16 % for the gate, which rejects models that do
+    not help, and 20 % for measuring. All figures come from sums over people. The gate's margin is chosen from other
+    people's sums, unless --margin sets it.
 
     Examples:
 
@@ -151,7 +154,7 @@ def _shares(text: str) -> tuple[int, int, int]:
 
 
 def show(summary: Mapping[str, Any], out: Path, as_json: bool) -> None:
-    """Print what a personalisation found, in the simulator or in a federation."""
+    """Prints what a personalisation found, in the simulator or in a federation."""
     from tacit.personal import report
     from tacit.personal.summary import json_summary
 

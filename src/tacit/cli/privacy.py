@@ -11,7 +11,9 @@ import typer
 from tacit.base.errors import TacitError
 from tacit.cli.options import JsonOption, one_of, path_option, print_json, print_table, say
 
-privacy = typer.Typer(help="The ε that a run has spent, and noise for the next one.", no_args_is_help=True)
+privacy = typer.Typer(
+    help="Show the ε that a run has spent, and plan the noise of one.", no_args_is_help=True
+)
 
 
 @privacy.command("show")
@@ -27,7 +29,9 @@ def privacy_show(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show ε of everything that a run has released, by two accountants, and what it assumes.
+    """Show the ε of everything that a run has released.
+
+    Two accountants compute it, RDP and PLD. What ε assumes is printed with it.
 
     Examples:
 
@@ -91,34 +95,40 @@ def _releases(kinds: list[dict[str, Any]]) -> list[list[str]]:
 
 @privacy.command("plan")
 def privacy_plan(
-    delta: Annotated[float, typer.Option(metavar="δ", help="Far below 1 / number of people.")],
-    rounds: Annotated[int, typer.Option(help="Rounds of the training.")],
-    population: Annotated[int, typer.Option(help="People of whom the clients of a round are drawn.")],
+    delta: Annotated[
+        float, typer.Option(metavar="δ", help="δ of the guarantee, far below 1 / number of people.")
+    ],
+    rounds: Annotated[int, typer.Option(help="Number of rounds.")],
+    population: Annotated[int, typer.Option(help="Number of people that clients are drawn from.")],
     epsilon: Annotated[float | None, typer.Option(metavar="ε", help="ε after the last round.")] = None,
     clients: Annotated[
-        int | None, typer.Option(help="Clients of a round, on average: sampling.clients.")
+        int | None, typer.Option(help="Clients per round, on average (sampling.clients).")
     ] = None,
     noise_multiplier: Annotated[
-        float | None, typer.Option("--noise-multiplier", metavar="Z", help="Noise std / sensitivity.")
+        float | None,
+        typer.Option(
+            "--noise-multiplier", metavar="Z", help="Standard deviation of the noise / sensitivity."
+        ),
     ] = None,
     mechanism: Annotated[
         str,
         typer.Option(
             metavar="gaussian|matrix|local",
-            help="Fresh noise each round; noise that later rounds cancel (DP-FTRL); noise added by every client.",
+            help="New noise each round, noise that cancels (DP-FTRL), or clients' noise.",
         ),
     ] = "gaussian",
     sampling: Annotated[
         str | None,
         typer.Option(
             metavar="poisson|fixed|separated",
-            help="How clients are chosen (default: poisson for gaussian, separated for matrix, fixed for local).",
+            help="How clients are chosen (default: by the mechanism).",
         ),
     ] = None,
     separation: Annotated[
         int | None,
         typer.Option(
-            help="Rounds from one participation of a client to the next (default: as many as possible).",
+            help="Rounds from one participation of a client to the next (default: most).",
+            metavar="N",
             min=1,
         ),
     ] = None,
@@ -126,14 +136,17 @@ def privacy_plan(
         str, typer.Option(metavar="blt|banded", help="Form of the matrix: few buffers, or bands.")
     ] = "blt",
     bands: Annotated[
-        int | None, typer.Option(help="Bands of a banded matrix (default: the separation).", min=1)
+        int | None,
+        typer.Option(help="Bands of a banded matrix (default: the separation).", metavar="N", min=1),
     ] = None,
     out: Annotated[
         Path | None, path_option("--out", "Write the plan to this file, for privacy.plan.", "FILE")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Plan a private training. Give two of --epsilon, --clients and --noise-multiplier; the third is found.
+    """Plan the noise of a private training.
+
+    Give two of --epsilon, --clients and --noise-multiplier; the third is computed.
 
     Examples:
 

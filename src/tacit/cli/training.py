@@ -24,7 +24,7 @@ from tacit.cli.options import (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the program."""
+    """Adds the commands of this file to the program."""
     for command in (train, presets, bench, demo):
         app.command()(command)
 
@@ -39,7 +39,7 @@ def train(
     corpus: CorpusOption = None,
     locale: LocaleOption = None,
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of training (typists have typists.seed).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of training (the typists' is typists.seed).")] = None,
     out: Annotated[Path | None, path_option("--out", "Run directory (default: runs/PRESET).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     set_: SetOption = None,
@@ -49,14 +49,20 @@ def train(
         str | None,
         typer.Option(
             metavar="HOST:PORT|auto",
-            help="Train with other processes: the address of process 0. auto: ask the cluster.",
+            help="On several hosts: address of process 0, or auto on a cluster.",
         ),
     ] = None,
-    processes: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
-    process: Annotated[int | None, typer.Option(help="Number of this process, from 0.")] = None,
-    wait: Annotated[int | None, typer.Option(help="Seconds to wait for the others (default: 60).")] = None,
+    processes: Annotated[int | None, typer.Option(help="On several hosts: number of processes.")] = None,
+    process: Annotated[
+        int | None, typer.Option(help="On several hosts: which process this is, from 0.")
+    ] = None,
+    wait: Annotated[
+        int | None, typer.Option(help="On several hosts: seconds to wait for the others (default: 60).")
+    ] = None,
 ) -> None:
     """Train a model and write a run directory.
+
+    The same command on several hosts trains one model; each has its own --process.
 
     Examples:
 
@@ -111,17 +117,20 @@ def presets() -> None:
 
 def bench(
     workload: Annotated[
-        list[str] | None, typer.Option("--workload", help="small, gboard, paper, ragged; may be repeated.")
+        list[str] | None,
+        typer.Option("--workload", help="small, gboard, paper or ragged (default: all); can be repeated."),
     ] = None,
     precision: Annotated[str, typer.Option(help="float32 or bfloat16.")] = "float32",
     executor: Annotated[str, typer.Option(help="auto, vmap or map.")] = "auto",
     optimiser: Annotated[
-        str, typer.Option(help="Of the clients: sgd, or adam, whose second moment travels.")
+        str, typer.Option(help="Optimiser of the clients: sgd, or adam, whose second moment travels.")
     ] = "sgd",
-    repeats: Annotated[int, typer.Option(help="Timed repeats; the median is reported.", min=1)] = 5,
+    repeats: Annotated[
+        int, typer.Option(help="Timed repeats; the median is reported.", metavar="N", min=1)
+    ] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Time a cohort's training on this machine.
+    """Measure how fast this machine trains a cohort of clients.
 
     Example:
 
@@ -168,7 +177,7 @@ def demo(
     out: Annotated[Path, path_option("--out", "Run directory.")] = Path("runs/demo"),
     set_: SetOption = None,
 ) -> None:
-    """Train on the built-in typists, compare with a central model and an n-gram, and write a report.
+    """Train on the built-in typists, compare with baselines, and write a report.
 
     Example:
 

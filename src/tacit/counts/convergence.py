@@ -5,14 +5,13 @@ The Z-statistic compares two samples, X of size m₁ and Y of size m₂ (Bhattac
     Z = Σ_i [(m₂ X_i − m₁ Y_i)² − (m₂² X_i + m₁² Y_i)] / (X_i + Y_i)        over words with X_i + Y_i > 0
 
 For independent Poisson samples of one distribution its mean is 0. The paper compares the counts after k/2 and
-after k rounds. These are nested: the second sample contains the first, so they agree too well and Z falls below 0.
-`halves` gives the disjoint comparison too, of the first k/2 rounds with the next k/2. Either way these counts
-are not Poisson: people repeat their words, which raises Z, and a clipped count is worth less than
-one, which lowers it (at λ = 1 the term m₂²X + m₁²Y dominates). Z is a diagnostic, not a test; it is most informative
-at λ = ∞.
+after k rounds. The second sample contains the first, so they agree too well and Z falls below 0. `halves` also
+compares the first k/2 rounds with the next k/2, which are disjoint. Neither kind of count is Poisson: people repeat
+their words, which raises Z, and a clipped count is smaller than one, which lowers it (at λ = 1 the term m₂²X + m₁²Y
+dominates). So Z is a diagnostic, not a test. It is most informative at λ = ∞.
 
-Z grows like the cube of the sample. `distance` divides that out: it estimates the χ² distance
-Σ (p − q)² / r, r the mixture of both by size, and goes to 0 as the count converges.
+Z grows like the cube of the sample. `distance` divides this growth out. It estimates the χ² distance Σ (p − q)² / r,
+where r is the mixture of both by size, and goes to 0 as the count converges.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from tacit.text.flat import ends
 
 
 class Z(NamedTuple):
-    """The Z-statistic of two samples, and the χ² distance it stands for."""
+    """Holds the Z-statistic of two samples, and the χ² distance that it estimates."""
 
     statistic: float
     distance: float
@@ -58,7 +57,7 @@ def halves(half: Floats, whole: Floats) -> dict[str, Z]:
 
 
 def rounds_between_new(new: NDArray[np.int64], window: int = 50) -> Floats:
-    """Returns the rounds it takes to see a new word, as a moving average; ∞ where the window holds no new word.
+    """Returns the rounds until a new word, as a moving average; ∞ if the window has no new word.
 
     new [rounds]: how many words each round saw for the first time. At round k, of the last `window` rounds (of all k
     of them, earlier): rounds divided by those that brought a new word.

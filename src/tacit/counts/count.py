@@ -1,12 +1,12 @@
 """Counts words across devices and writes a directory (`tacit count`).
 
-    counts.tsv          word, tab, count, by falling count; a word-piece inventory or a vocabulary is made from it
+    counts.tsv          word, tab, count, by falling count; the source of a vocabulary or a word-piece inventory
     convergence.jsonl   one line for each round
     summary.json        the chosen λ, Table 1 in numbers, the last state of convergence
     report.html         Figure 3 and Table 1
     ledger.jsonl        the release, for `tacit privacy show`; lines of an earlier count in the directory stay
 
-The directory is written at the end (`tacit.base.transaction`): an interrupted count leaves nothing and starts anew.
+The directory is written at the end (`tacit.base.transaction`), so an interrupted count leaves nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def count(
     data: Path | None = None,
     progress: Progress = no_progress,
 ) -> Counted:
-    """Counts the words of a configuration's clients and writes the directory, in place of an earlier count."""
+    """Counts the words of a configuration's clients, and writes the directory or replaces that of an earlier count."""
     check_options(options)
     return store(out, lambda: counted_words(config, options, data, progress))
 

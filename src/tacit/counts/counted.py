@@ -1,7 +1,7 @@
 """Counts words across devices and compares the λ on held-out people (paper 4, section 3).
 
-The λ is chosen on the validation people: the smallest, which bounds everybody's weight most, whose out-of-vocabulary
-rate does not differ significantly from the lowest. The test people are only reported.
+The λ is chosen on the validation people. It is the smallest λ, which bounds each person's weight most, among those
+whose out-of-vocabulary rate does not differ significantly from the lowest. The test people are only reported.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_WORDS = 64_000  # words with higher orders in the paper's keyboards
 
 @dataclass(frozen=True)
 class CountOptions:
-    """The settings of a count, beside those of the configuration."""
+    """Holds the settings of a count that are not in the configuration."""
 
     limits: tuple[float, ...] = (1, 1000, 5000, math.inf)  # λ
     whitelist: str | None = None  # a file, or how many of the supplement's commonest words; None: all of them
@@ -57,7 +57,7 @@ class CountOptions:
 
 
 class Counted(NamedTuple):
-    """The result of a count."""
+    """Holds the result of a count."""
 
     counts: list[tuple[str, int]]  # of the chosen λ, by falling count; words never seen are left out
     lines: list[dict[str, Any]]  # convergence, one for each round; of a private count only who took part
@@ -76,7 +76,9 @@ def check_options(options: CountOptions) -> None:
         return
     private.check(options.privacy)
     if not options.privacy.words and (len(options.limits) != 1 or math.isinf(options.limits[0])):
-        raise TacitError("--epsilon needs one finite --lambda: each λ is a release, and inf bounds nobody")
+        raise TacitError(
+            "--epsilon needs exactly one --lambda, and a finite one: each λ is a release, and inf clips nothing"
+        )
     if options.privacy.words and (options.whitelist or options.rounds or options.cohort):
         raise TacitError(
             "--open counts every client once, over any words; leave out --whitelist, --rounds and --cohort"
@@ -155,13 +157,13 @@ def counted_words(
 
 
 def _own_words(config: Config, options: CountOptions, data: Path | None) -> Prepared:
-    """Returns the clients' text under the configuration's vocabulary: `text.words`, or their own commonest words.
+    """Returns the clients' text in the configuration's vocabulary: `text.words`, or their own commonest words.
 
-    The latter exists only in a simulation, which sees everybody's text. No noise makes it private.
+    Only a simulation, which sees everybody's text, knows their commonest words. No noise makes such a count private.
     """
     if options.privacy and not config.text.words:
         raise TacitError(
-            f"--epsilon needs a whitelist that is not made of {config.text.corpus}; give --whitelist FILE, "
+            f"--epsilon needs a whitelist that is not taken from {config.text.corpus}; give --whitelist FILE, "
             "--supplement CORPUS to take its words, or --open K"
         )
     text = dataclasses.replace(config.text, pieces=0, inventory="")
@@ -180,9 +182,9 @@ def _words_from(config: Config, options: CountOptions, beside: Supplement | None
 def protected(
     totals: Floats, lines: list[dict[str, Any]], options: CountOptions, most: Callable[[], int]
 ) -> tuple[Floats, list[dict[str, Any]], Release, dict[str, Any]]:
-    """Returns the sums with the noise that was asked for, their lines and release, and what the summary says of both.
+    """Returns the sums with their noise, the lines of convergence, the release, and the noise for the summary.
 
-    `most` gives the number of rounds that any one client takes part in, at most.
+    `most` returns the largest number of rounds that a client takes part in.
     """
     release = Release("counts", "none", reason=no_epsilon(options.limits))
     if options.privacy is None:
@@ -196,7 +198,7 @@ def protected(
 
 
 def check_seen(totals: Floats) -> None:
-    """Refuses a count of nothing."""
+    """Refuses a count in which no word was seen."""
     if not totals.any():
         raise TacitError(
             "no client typed a word of the whitelist; give a whitelist in the language of the clients"
@@ -204,7 +206,7 @@ def check_seen(totals: Floats) -> None:
 
 
 def _noise(privacy: Privacy, noised: Noised) -> dict[str, Any]:
-    """Returns what the summary says about the noise."""
+    """Returns the noise for the summary."""
     return {
         "epsilon": privacy.epsilon,
         "epsilon_reason": "",

@@ -1,4 +1,4 @@
-"""Private counts: noise that bounds what a count tells about one client.
+"""Adds noise to counts, which bounds what they reveal about one client.
 
 Over a public whitelist a client's counts are clipped to the sum λ in each of the p rounds that it takes part in, so
 one client changes the sum by at most λp:
@@ -6,14 +6,14 @@ one client changes the sum by at most λp:
     laplace   noise of scale λp / ε on every word of the whitelist: ε at δ = 0, no threshold
     gaussian  noise of standard deviation λp σ(ε, δ), σ that of the Gaussian mechanism
 
-Without a whitelist the words themselves would tell who typed them. So each client sends at most k different words, each
-once, and only words whose noised count reaches a threshold are released:
+Without a whitelist a rare word would reveal who typed it. So each client sends at most k different words, each once,
+and only words whose noised count reaches a threshold are released:
 
     open      σ = √k σ(ε, δ/2),   τ = 1 + σ Φ⁻¹((1 − δ/2)^{1/k})
 
-A word that only one client typed stays below τ for all k words of the client together with probability 1 − δ/2.
+If all k words of a client are typed by that client alone, all stay below τ with probability 1 − δ/2.
 
-Which client takes part in which round is drawn without a look at the text, so p is known to the server anyway.
+The clients of a round are drawn independently of the text, so the server may know p.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CLIENTS = 1024  # tallied at once
 
 
 class Privacy(NamedTuple):
-    """What a private count is to give."""
+    """Holds the guarantee that a private count must give."""
 
     epsilon: float
     delta: float = 1e-6  # gaussian noise and open words
@@ -51,7 +51,7 @@ class Privacy(NamedTuple):
 
 
 class Noised(NamedTuple):
-    """Noised sums, and their line in the ledger."""
+    """Holds noised sums, and their line in the ledger."""
 
     counts: Floats  # [V], not negative; 0: not released
     release: Release
@@ -140,7 +140,7 @@ def gaussian_sigma(epsilon: float, delta: float) -> float:
 def clients_with(clients: ClientText, words: Vocabulary, most: int) -> Floats:
     """Returns for each word the number of clients that send it, [V]: each its `most` commonest words, once.
 
-    Ties go by the alphabet: a client's choice must not depend on what others typed.
+    Ties are broken by the alphabet, because a client's choice must not depend on what others typed.
     """
     letters = np.empty(len(words), np.int64)
     letters[np.argsort(np.array(words.words, object), kind="stable")] = np.arange(len(words))

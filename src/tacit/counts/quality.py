@@ -3,8 +3,8 @@
 A keyboard holds the `capacity` commonest words of the counts. Two measures on held-out typists:
 
 - out-of-vocabulary rate: the share of typed words that are not among the `capacity` commonest of the counts;
-- top-1 accuracy: how often the first suggestion is the word typed, of a Kneser-Ney n-gram of the supplemental corpus
-  over these words, its unigram part replaced by the counts. A word outside the vocabulary is a miss.
+- top-1 accuracy: how often the first suggestion is the word typed. The model is a Kneser-Ney n-gram of the supplemental
+  corpus over these words, with the counts as its unigrams. A word outside the vocabulary is a miss.
 
 The paper measured both on live traffic, against unigrams of centrally collected logs. Here the baseline is the
 supplemental corpus's own unigrams, in the same n-gram.
@@ -31,7 +31,7 @@ from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 
 class Change(NamedTuple):
-    """A relative change and the half-width of its 95 % interval over people (jackknife)."""
+    """Holds a relative change and the half-width of its 95 % interval over people (jackknife)."""
 
     value: float
     half: float
@@ -45,7 +45,7 @@ def score_counts(
     supplement: Packed | None = None,
     order: int = 3,
 ) -> Sums:
-    """Scores the counts [V] of the words on each held-out person; without a supplement only OOV, no accuracy.
+    """Scores the counts [V] of the words on each held-out person; without a supplement only by OOV rate.
 
     `text` and `supplement` are over `words`.
     """

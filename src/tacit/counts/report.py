@@ -1,4 +1,4 @@
-"""The report of a count: Figure 3 and Table 1 of paper 4, measured beside published."""
+"""Writes the report of a count: Figure 3 and Table 1 of paper 4, with the published values next to ours."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _open_page(counted: Counted, title: str) -> str:
 
 
 def _plain_page(counted: Counted, title: str) -> str:
-    """Returns the page of a count without held-out people on the server: text on a network stays where it is."""
+    """Returns the page of a count over a network, where the server has no held-out text."""
     s = counted.summary
     scaled = f" times {s['scale']:,}" if s["scale"] > 1 else ""
     limit = html_text(s["lambda"].replace("inf", "∞"))
@@ -197,7 +197,7 @@ def _top(counted: Counted) -> list[list[str]]:
 
 
 def privacy_fact(summary: Mapping[str, Any]) -> str:
-    """Returns in words which ε a count has.
+    """Returns a sentence about the ε of a count.
 
     >>> privacy_fact({"epsilon": 1.0, "delta": 0.0, "mechanism": "laplace", "noise_scale": 100.0})
     'ε = 1 at δ = 0 (laplace noise of 100.0)'

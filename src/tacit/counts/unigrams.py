@@ -5,14 +5,14 @@ client's counts are L1-clipped before they leave it:
 
     w_i = λ / max(λ, Σ C_i)          λ = 1: everybody weighs the same;  λ = ∞: the true counts
 
-Counting is training: from w = 0, one step at rate 1 down the linear objective L(w) = −Σ_x C_i(x) w(x) ends at
-w = C_i. So the clipping is the message of an `Aggregation`, and the program that trains models
-(`federated.cohort_sums`) also counts; secure aggregation or noise on the sum of messages there applies here. Each λ is
-a row of the same message.
+Counting is a kind of training: from w = 0, one step at rate 1 down the linear objective L(w) = −Σ_x C_i(x) w(x) ends
+at w = C_i. So the clipping is the message of an `Aggregation`, and the program that trains models
+(`federated.cohort_sums`) also counts. Its secure aggregation and its noise work for counts, too. Each λ is a row of the
+same message.
 
-A round's sum is made in float32, in which whole numbers are exact below 2²⁴; a sum that reaches it is refused.
-The server adds rounds in float64. A client that is sampled in several rounds sends the same counts again: unlike on
-phones, the simulator's people type nothing new.
+A round's sum is computed in float32, in which whole numbers are exact below 2²⁴; a sum that reaches it is refused.
+The server adds rounds in float64. A client that is sampled in several rounds sends the same counts again, because the
+simulator's people, unlike those with phones, type nothing new.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _EXACT = 2**24  # float32 holds every whole number below it
 
 
 class Tally(NamedTuple):
-    """The whitelist words a client holds, each once; padding counts 0."""
+    """Holds the whitelist words of a client, each once; padding has the count 0."""
 
     words: Any  # [..., entries] int32
     counts: Any  # [..., entries] float32
 
 
 class Round(NamedTuple):
-    """What the server gets in a round."""
+    """Holds what the server gets in a round."""
 
     counts: Floats  # [limits, V]: the sum of the clipped counts; ids 0 to 2 are not words and stay 0
     clients: int  # that reported
@@ -68,9 +68,7 @@ def clipped_counts(limits: Sequence[float]) -> Aggregation:
     """
     for limit in limits:
         if not limit > 0:
-            raise TacitError(
-                f"λ is {limit:g}; a client's counts are clipped to a sum above 0 (inf: not at all)"
-            )
+            raise TacitError(f"λ is {limit:g}; it must be above 0 (inf: counts are not clipped)")
     if not limits:
         raise TacitError("no λ was given; give one at least, for example 1000")
 
@@ -148,7 +146,7 @@ def counting(
         most = float(batches.counts.sum(axis=(1, 2), dtype=np.float64).max(initial=0))
         if most >= _EXACT:
             raise TacitError(
-                f"one client holds {most:,.0f} words; counts are exact below {_EXACT:,}: split it"
+                f"one client has {most:,.0f} words, but counts are exact only below {_EXACT:,}; split its text"
             )
         return chosen_cohort(chosen, batches, np.ones(len(rows), np.int32))
 
@@ -166,7 +164,9 @@ def counting(
         counts = -np.asarray(rule.combine(start, reply.message), np.float64)
         if counts.max(initial=0) >= _EXACT:
             word = f"word {int(counts.max(axis=0).argmax())} was counted {counts.max():,.0f} times in round {t + 1}"
-            raise TacitError(f"{word}; sums are exact below {_EXACT:,}: take a smaller cohort or a smaller λ")
+            raise TacitError(
+                f"{word}, but sums are exact only below {_EXACT:,}; give a smaller --cohort or --lambda"
+            )
         return Round(counts, reported, asked - reported)
 
     return round_

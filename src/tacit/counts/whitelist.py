@@ -1,8 +1,8 @@
-"""The whitelist: the words that may be counted, from a file or from text that is not the clients'.
+"""Makes the whitelist, the words that may be counted, from a file or from text that is not the clients'.
 
 A keyboard's vocabulary is curated by hand (paper 4, section 2), so that misspellings and secrets are never
-counted. Here a file or a supplemental corpus stands in for it. It must not come from the clients' own text, which
-would reveal what counting is meant to find out.
+counted. Here a file or a supplemental corpus replaces it. It must not come from the clients' own text, because the list
+itself would then reveal what they typed.
 
 Words are uncased. A file has one word per line; text after a tab is ignored, so a table of counts works, as does a
 vocabulary that Tacit wrote.

@@ -1,1 +1,1 @@
-"""Distillation: turns a network into a small n-gram model, by SampleApprox (paper 4, section 4)."""
+"""Turns a network into a small n-gram model, by SampleApprox (paper 4, section 4)."""

@@ -1,4 +1,4 @@
-"""SampleApprox and Algorithm 1 (paper 4, sections 4 and 7.2): a neural model as an n-gram model.
+"""Approximates a neural model by an n-gram model: SampleApprox and Algorithm 1 (paper 4, sections 4 and 7.2).
 
 SampleApprox draws sentences from the model, counts on a topology, and finds the nearest weights. Algorithm 1 does so on
 several topologies and gives four models:

@@ -1,16 +1,16 @@
-"""N-grams counted on the clients, mixed into the soft counts of a network.
+"""Mixes n-grams counted on the clients into the soft counts of a network.
 
 With two words of context, counts of real text can be better than a network, whose strength is the long context
-(docs/ngram.md). The server sends a topology, which it made from a supplement and from the network's own sentences. A
+(docs/ngram.md). The server sends a topology, made from a supplement and from the network's own sentences. A
 client reads its own text with it and counts each word where it is read: C_i(x, q) at the first state of the failure
 path that has x, C_i(φ, q) at those before. The server gets one sum, like that of `tacit count`,
 
     U = Σ_i w_i C_i,    w_i = λ / max(λ, words of client i)
 
 so that a client adds at most λ to the counts of arcs, and at most λ (order − 1) to those of φ. n-grams outside the
-topology cannot be sent. U is scaled to `SHARE` of the network's counts and added to them; the weights are nearest to
-both together. Counts of typed words are hard: alone they would leave φ nothing after a rare history. So a state that
-no sampled sentence visits takes none, and repeats its backoff state as before.
+topology cannot be sent. U is scaled to `SHARE` of the network's counts and added to them, and the weights nearest to
+the sum are found. Counts of typed words are hard: alone they would leave nothing for φ after a rare history. So a state
+that no sampled sentence visits gets none of them, and repeats its backoff state as before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AT_ONCE = 1000  # clients whose text is in memory
 
 
 def check_limit(limit: float) -> float:
-    """Returns λ; refuses one that is no bound."""
+    """Returns λ; refuses one that is not a finite number above 0."""
     if not (math.isfinite(limit) and limit > 0):
         raise TacitError(f"--client-counts {limit:g}: λ bounds a client's counts; give a number above 0")
     return limit

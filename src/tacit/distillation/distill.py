@@ -5,10 +5,10 @@
     model.fst.txt      for OpenFst, with model.syms
     words.dict         AOSP's dictionary, which HeliBoard and other Android keyboards import
     words.combined     the same as AOSP's word list, which its compiler reads
-    summary.json       size and quality, beside the network and beside plain n-gram models of the same size
+    summary.json       size and quality, compared with the network and with plain n-gram models of the same size
 
-All files are written together (`tacit.base.transaction`). On bad input or a full disk none is written, and an earlier
-model stays as it was.
+All files are written together (`tacit.base.transaction`). After bad input or on a full disk none is written, and an
+earlier model is unchanged.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def distill(
     """Distils a run, writes the files, measures the model; returns what summary.json holds.
 
     Bad input is refused before anything is drawn. `date` (seconds since 1970; None: today) and `locale` (None: that of
-    the run) go into the dictionary, words.dict and words.combined. `skip` leaves out words that words.combined cannot
-    hold. `block` is a file of words that a keyboard is never to suggest, `merge` a `.combined` word list to merge into
-    the dictionary.
+    the run) are those of the dictionary, words.dict and words.combined. `skip` leaves out words that words.combined
+    cannot hold. `block` is a file of words that a keyboard must never suggest, `merge` a `.combined` word list to merge
+    into the dictionary.
     """
     run = runs.load(path)
     name, language = run.config.name, run.config.text.locale

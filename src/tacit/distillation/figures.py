@@ -1,7 +1,7 @@
-"""Measures a distilled model on held-out text, beside the network and beside plain n-gram models of its size.
+"""Measures a distilled model on held-out text, and compares it with the network and plain n-gram models of its size.
 
-One of those is a Kneser-Ney model of the clients' pooled text. In practice nobody could make it; in a simulation it
-shows the cost of not collecting the text.
+One of these is a Kneser-Ney model of the clients' pooled text. It exists only in a simulation, where it shows the cost
+of not collecting the text.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class HeldOutText(NamedTuple):
 def held_out_text(run: runs.Run, distilled: Distilled, ready: Prepared, data: Path | None) -> HeldOutText:
     """Returns the text of the run's held-out people (or its test split), and its clients' text.
 
-    Of a private run the clients' text is left out: figures of a model of it would say of them what the run hides.
+    For a private run the clients' text is left out: scores of a model of that text have no noise.
 
-    `ready` is the run's text in the labels of the network; words of another vocabulary are read anew.
+    `ready` is the run's text in the labels of the network. For another vocabulary the text is read again.
     """
     words = ready
     # unigrams of a larger vocabulary count as known
@@ -58,7 +58,7 @@ def held_out_text(run: runs.Run, distilled: Distilled, ready: Prepared, data: Pa
 def measure(
     run: runs.Run, distilled: Distilled, options: DistillOptions, held_out: HeldOutText, file: Path
 ) -> dict[str, Any]:
-    """Scores the model on held-out text, beside the network and beside plain n-gram models of its size.
+    """Scores the model on held-out text, and with it the network and plain n-gram models of the same size.
 
     A cased model is scored on the same text with capitals restored by the caser; capitals count.
     """
@@ -95,7 +95,7 @@ def measure(
 
 
 def _inferred_from(run: runs.Run, options: DistillOptions) -> str | None:
-    """Returns whose sentences gave n-grams: those of a network over words or over pieces; None: nobody's."""
+    """Returns which network's sentences gave n-grams: that over words, that over pieces, or None."""
     if options.topology == "e":
         return None
     return "pieces" if run.spelling and not options.pieces else "words"
@@ -104,7 +104,7 @@ def _inferred_from(run: runs.Run, options: DistillOptions) -> str | None:
 def _kneser_ney(
     run: runs.Run, distilled: Distilled, options: DistillOptions, collected: Packed | None
 ) -> dict[str, Automaton]:
-    """Returns Kneser-Ney models of the same size: of the supplement, and of the clients' text in one place."""
+    """Returns Kneser-Ney models of the same size: of the supplement, and of the clients' pooled text."""
     models = {}
     if distilled.supplement is not None:
         models["Kneser-Ney, supplement"] = distilled.supplement

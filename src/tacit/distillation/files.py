@@ -21,7 +21,7 @@ NAMES = ("model.tacit", "model.arpa", "model.fst.txt", "model.syms", "words.comb
 
 @dataclass(frozen=True)
 class Dictionary:
-    """What the dictionary for Android keyboards, words.dict and words.combined, takes beside the model."""
+    """Holds the inputs of the Android dictionary, words.dict and words.combined, besides the model."""
 
     locale: str = "en"
     date: int = 0  # seconds since 1970
@@ -33,7 +33,7 @@ class Dictionary:
 def dictionary(
     folder: Path, locale: str, date: int, skip: bool, block: Path | None, merge: Path | None
 ) -> Dictionary:
-    """Reads what a dictionary takes beside the model; bad input is refused before minutes of work."""
+    """Reads the inputs of a dictionary besides the model, to refuse bad ones before minutes of work."""
     check_locale(folder / "words.dict", locale)
     words = blocked.read(block) if block else frozenset[str]()
     if block and not words:

@@ -1,4 +1,4 @@
-"""The lexicon M: a transducer that reads pieces and writes words (paper 4, section 6, Figure 4 b).
+"""Builds the lexicon M, a transducer that reads pieces and writes words (paper 4, section 6, Figure 4 b).
 
 A state is the beginning of a word, the pieces read of it so far; state 0 is the start. A word y is written on its
 last piece x_y, which leads back to the start; all other pieces write nothing (ε). No word's pieces begin another's
@@ -96,8 +96,8 @@ def of_segments(segments: Sequence[Sequence[int]], pieces: int) -> PieceLexicon:
         if clash.any():
             one = int(on[np.argmax(clash)])
             raise TacitError(
-                f"the pieces of word {one} begin another word or are its own; use an inventory with the marker "
-                "at the end of words"
+                f"the pieces of word {one} are also those of another word, or its beginning; use an inventory with the "
+                "marker at the end of words"
             )
         inner = output < 0
         target = np.where(inner, states + np.cumsum(inner) - 1, 0)

@@ -1,4 +1,4 @@
-"""The KL minimisation step of SampleApprox: from soft counts to weights.
+"""Finds weights from soft counts: the KL minimisation step of SampleApprox.
 
 Suresh, Roark, Riley, Schogol, "Approximating Probabilistic Models as Weighted Finite Automata" (Computational
 Linguistics 47(2), 2021). Let y_q be a distribution over L[q] ∪ {φ}, and

@@ -95,7 +95,8 @@ def distilled_model(
     if beside is None and (topology != "i" or options.cased):
         what = "capitals" if options.cased else f"the n-grams of topology {topology}"
         raise TacitError(
-            f"{what} come from text that is not the clients': give --supplement CORPUS, or --topology i without --cased"
+            f"{what} come from a corpus that is not the clients'; give --supplement CORPUS, or --topology i without "
+            "--cased"
         )
     word_run = _word_run(run, options)
     uncased = words_of(run)
@@ -176,7 +177,7 @@ def _word_run(run: runs.Run, options: DistillOptions) -> runs.Run | None:
 
 
 def _mix(run: runs.Run, options: DistillOptions, clients: ClientText | None) -> Mix | None:
-    """Returns what adds the clients' counts to those of the network, if they are asked for."""
+    """Returns the function that adds the clients' counts to those of the network; None without --client-counts."""
     if options.client_counts is None:
         return None
     limit = check_limit(options.client_counts)

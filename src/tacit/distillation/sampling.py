@@ -1,19 +1,19 @@
-"""Sources: models to approximate, as a pair of functions. A network is a source, and so is an automaton.
+"""Makes sources, the models to approximate, of networks and automata. A source is a pair of functions.
 
 SampleApprox (paper 4, section 4) needs two things of a model: sentences drawn from it, and the probability of every
-next word at every position of given sentences. Both come in bulk:
+next word at every position of given sentences. Both are computed in bulk:
 
     sample(seed, first, count)   sentences first … first + count − 1 of the endless sequence that belongs to `seed`
     blocks(text, groups)         p(x | what precedes), [rows, V] at a time
 
-A drawn word is keyed by (seed, sentence, position), so it does not depend on how many are drawn side by side (except
-through a network's last digits, which may on a device, and now and then change a word). `<s>` is never drawn: its
+A drawn word is keyed by (seed, sentence, position), so it does not depend on how many sentences are drawn in parallel.
+(On a device, a network's last digits may depend on it, and rarely change a word.) `<s>` is never drawn: its
 probability is removed and the others renormalised. `<unk>` counts as a word: the model has learnt to predict it for
 rare words, and the automaton has an arc for it. A sentence is truncated at `longest` words; counts up to there stay
 valid, since counting uses probabilities, never the drawn word.
 
-A network draws thousands of sentences side by side in one compiled program: a lane that ends a sentence
-takes the next one, and only the words leave the device. Blocks of a network stay on its device.
+A network draws thousands of sentences in parallel in one compiled program: a lane that ends a sentence begins the next
+one, and only the words leave the device. Blocks of a network stay on its device.
 """
 
 from __future__ import annotations

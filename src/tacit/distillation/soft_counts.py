@@ -1,4 +1,4 @@
-"""The counting step of SampleApprox with soft counts, in bulk (paper 4, section 4).
+"""Computes the soft counts of SampleApprox in bulk (paper 4, section 4).
 
 For a state q and a label x that it has an arc for, the paper counts
 
@@ -103,7 +103,7 @@ def grouped(tallies: list[SoftTally], context: Ints | None = None) -> Ints:
 def reported(
     blocks: Iterable[ProbabilityBlock], groups: Ints, progress: Progress
 ) -> Iterator[ProbabilityBlock]:
-    """Passes the blocks on, and reports after each the share of groups that have been counted."""
+    """Yields the blocks, and reports after each the share of groups that have been counted."""
     total, done = int(np.unique(groups[groups >= 0]).size), 0
     for block in blocks:
         yield block
@@ -190,7 +190,7 @@ class SoftTally:
 
 
 def _on_host(rows: Array | Floats) -> Array | Floats:
-    """Returns numpy where that costs no copy: numpy sums neighbouring rows faster than XLA on a CPU."""
+    """Returns a numpy array if that costs no copy, because on a CPU numpy sums neighbouring rows faster than XLA."""
     return rows if isinstance(rows, np.ndarray) or jax.default_backend() != "cpu" else np.asarray(rows)
 
 

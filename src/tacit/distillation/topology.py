@@ -1,4 +1,4 @@
-"""The n-grams of a model: from a corpus, from sentences drawn from a model, or from two models together.
+"""Makes topologies, the n-grams of a model: from a corpus, from sentences drawn from a model, or from two models.
 
 Algorithm 1 of paper 4 uses three:
 

@@ -1,4 +1,4 @@
-"""Counts of words from a network over pieces (paper 4, section 6), on B = M ∘ A.
+"""Counts words from a network over pieces (paper 4, section 6), on B = M ∘ A.
 
 The paper maps counts back by the last piece, C(y, q) = C(x_y, (q_y, q)). They are soft in the last piece only: a word
 of several pieces has the count 0 after q if its first pieces were never drawn there, however likely it is. If q was

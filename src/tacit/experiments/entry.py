@@ -259,7 +259,7 @@ def parse(name: str, text: str, defaults: Mapping[str, Any] | None = None) -> En
 
 
 def _of_other_type(name: str, error: Exception) -> TacitError:
-    return TacitError(f"experiment '{name}': a value has another type than it should have ({error})")
+    return TacitError(f"experiment '{name}': a value has the wrong type ({error})")
 
 
 _MOST_ROWS = 10_000  # of a sweep: each is trained, and a grid of ten axes would never end

@@ -1,8 +1,8 @@
 """Writes docs/results.md and its plots from the entries and their results.
 
-The name of a plot has a hash of its figures. So new plots are written beside the old ones, and replacing the page is
-the one step that leads to them; then the old ones are removed. Page and plots have a mark: what has none is somebody
-else's and is neither replaced nor removed.
+The name of a plot has a hash of its figures. So new plots are first written next to the old ones, then the page is
+replaced in one step, and then the old plots are removed. Page and plots contain a mark. A file without it is somebody
+else's, and is neither replaced nor removed.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ This page compares published figures with ours. `tacit reproduce report` writes 
 
 - Measured values are means over seeds ± their standard deviation.
 - A dash is a value that was not published or is not defined, or a target that no run reached.
-- A claim is confirmed ("yes") or contradicted ("no") only if every seed agrees, with at least three seeds where
-  results depend on chance; measured with fewer seeds than the entry asks for, it is "open".
+- A claim is confirmed ("yes") or contradicted ("no") only if every seed agrees. Where results depend on chance, this
+  takes at least three seeds. With fewer seeds than the entry asks for, the claim is "open".
 - Claims marked (ours) are targets of Tacit, stated in no paper.
-- A table under the words "Smaller scale" was measured at another scale than the paper's; compare orders, not sizes.
-- Times are sums over runs; several runs may have shared the machine.
+- A table under the words "Smaller scale" was measured at a smaller scale than the paper's. Compare orders, not sizes.
+- Times are sums over runs. Several runs may have shared the machine.
 - Errors in the papers are listed in [errata.md](errata.md).
 
 ```
 tacit reproduce list                          # all experiments, their state, how long the rest takes
 tacit reproduce spam --data ~/data            # measure one; datasets are named as in `tacit data list`
 tacit reproduce table-2 --only ptb --minutes 30 --data ~/data    # some rows, 30 minutes; the same command resumes
-tacit reproduce --all --minutes 60 --data ~/data    # whatever is next in all tables; the same command goes on
+tacit reproduce --all --minutes 60 --data ~/data    # what is next in all tables; the same command resumes
 tacit reproduce --all --minutes 60 --processes 8 --data ~/data    # eight processes share the rows
 tacit reproduce table-2 --quick               # a few seconds, on synthetic data
 tacit reproduce report                        # write this page
 ```
 
-Measured rows are kept in `results/NAME.json` with a hash of their settings; a row whose settings have changed since
-counts as not run. Every seed is written when it is done. Several processes of one machine may measure at once: each
-takes rows and seeds that no other has. Small models leave most of a GPU idle, so there `--processes` saves time; start
-NVIDIA's MPS first (`nvidia-cuda-mps-control -d`), which lets kernels of several processes run side by side. Fifteen
+`results/NAME.json` keeps measured rows with a hash of their settings. A row whose settings have changed since counts
+as not run. Every seed is written when it is done. Several processes of one machine may measure at once; each takes rows
+and seeds that no other process has. Small models leave most of a GPU idle, so `--processes` saves time there. Start
+NVIDIA's MPS first (`nvidia-cuda-mps-control -d`), so that kernels of several processes run in parallel. Fifteen
 processes measured 69 rows, of nine tables, in nine minutes of one H200 (2026-11-19).
 
 These tables and figures of the papers hold no measurement, so they have no entry: Figure 1 of papers 1 and 2; Figure 1

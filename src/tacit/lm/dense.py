@@ -1,4 +1,4 @@
-"""Word sources of models that give the log-probabilities of all their words at once.
+"""Makes word sources of models that give the log-probabilities of all their words at once.
 
 An automaton, a network and a person's network each give one function, from the words of a message to the
 log-probabilities of every word; `DenseSource` finds the likeliest among them.
@@ -25,7 +25,7 @@ Forward = Callable[[list[str]], Floats]  # words of a message → log p [columns
 
 
 class DenseState(NamedTuple):
-    """A context and the log-probabilities of all words after it."""
+    """Holds a context and the log-probabilities of all words after it."""
 
     context: tuple[str, ...]
     log_p: Floats  # [words]
@@ -105,7 +105,7 @@ def dense(
 
 
 def likeliest(log_p: NDArray[np.floating], k: int) -> list[tuple[int, float]]:
-    """Returns the k greatest log-probabilities with their places; of equals the first.
+    """Returns the k greatest log-probabilities with their indices; among equal ones the first.
 
     >>> likeliest(np.array([-3, -1, -2], np.float32), k=2)
     [(1, -1.0), (2, -2.0)]

@@ -74,7 +74,7 @@ def export_network(
 
 
 def latency(stored: reader.Network8, words: int = _TIMED) -> dict[str, float]:
-    """Returns the milliseconds that a further word and its three suggestions take, as percentiles."""
+    """Returns percentiles of the milliseconds that one more word and its three suggestions take."""
     ids = np.random.default_rng(0).integers(len(SPECIALS), len(stored.words), words + 1)
     state = forward.step(stored, None, np.array([BOS]))
     times = []

@@ -1,4 +1,4 @@
-"""The network of a run as a `Model`: the run's own, or one fine-tuned for a person.
+"""Wraps the network of a run as a `Model`: the run's own, or one fine-tuned for a person.
 
 Each call reads the whole context, padded to one of a few lengths so that few programs are compiled. A
 network over word-pieces suggests words of one piece, as everywhere in Tacit.

@@ -1,4 +1,4 @@
-"""The protocol of trained models, which every kind of model implements.
+"""Defines the protocol that every kind of trained model implements.
 
 `WordSource` works word by word, as a keyboard needs it. `Model` is what `tacit.open` returns: a word source, and scores
 of whole texts for evaluation. Compact and ARPA n-gram files, 8-bit networks, the network of a run and a person's own

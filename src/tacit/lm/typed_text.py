@@ -1,4 +1,4 @@
-"""Chooses the text that is typed in a measurement: a corpus, or that of a run's held-out people."""
+"""Chooses the text to type in a measurement: a corpus, or the text of a run's held-out people."""
 
 from __future__ import annotations
 

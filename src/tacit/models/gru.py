@@ -63,7 +63,7 @@ def _common(weights: Params, x: Array, keep: Array, config: ModelConfig, run: Ru
 
 
 def _by_hand() -> bool:
-    """Tells whether the derivative of the recurrence is the one written by hand; a CPU is faster with the other."""
+    """Returns whether to use the derivative of the recurrence that is written by hand; a CPU is faster without it."""
     return jax.default_backend() != "cpu"
 
 

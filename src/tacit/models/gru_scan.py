@@ -1,11 +1,11 @@
-"""The recurrence of the GRU in its `common` form, with its derivative written by hand.
+"""Computes the recurrence of the GRU in its `common` form, with its derivative written by hand.
 
 At each time step, h′ being the state before it (zero where a sentence begins), a the inputs' part and v = h′U + b:
     r = σ(a_r + v_r),  z = σ(a_z + v_z),  n = tanh(a_n + r∗v_n),  h = (1 − z)∗n + z∗h′
 
 Let g be the whole gradient of h at a step. The gradient of v is e = g∗c, where the coefficients c hold no gradient:
     c_n = (1 − z)∗(1 − n²)∗r,  c_r = (1 − z)∗(1 − n²)∗v_n∗r∗(1 − r),  c_z = (h′ − n)∗z∗(1 − z)
-and that of h′ is g∗z + eUᵀ. So only this last line has to go through time step by step. The gates, c, and the
+and that of h′ is g∗z + eUᵀ. So only this last line must be computed step by step. The gates, c, and the
 gradients of U and b are computed for all time steps at once. An accelerator then launches two kernels a time step
 in each direction, one for the product and one for the rest. Differentiating the scan costs it several more.
 """

@@ -1,5 +1,5 @@
-"""The same rounds between real devices: clients keep their text, Flower carries the messages.
+"""Trains, counts and scores on real devices: clients keep their text, and Flower carries the messages.
 
-`work` says what travels, `client` answers with the simulator's own functions, `exchange` is the server's side of a
-round and `sums` its memory. Nothing here is a second version of an algorithm.
+`work` defines the messages, `client` answers with the simulator's own functions, `exchange` is the server's side of a
+round, and `sums` adds the answers. No algorithm is written a second time here.
 """

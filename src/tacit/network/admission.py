@@ -1,8 +1,8 @@
-"""Whether a server admits this client: what can be said in one line, and what passes by itself.
+"""Finds out whether a server admits this client, explains a refusal in one line, and waits if waiting helps.
 
-SuperLink takes a node that was cut off for present until two heartbeats, a minute, have failed to come, and refuses its
-return until then, by the same code as a key that it does not know. Only a client that has been there before can be such
-a node, and its journal tells.
+After a node is cut off, SuperLink still counts it as present until two heartbeats are missing, about a minute. Until
+then it refuses the node's return, with the same code as an unknown key. Only a client with an earlier connection can be
+such a node, and its journal shows this.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _KNOCKS = 5.0
 
 
 class NotAdmitted(TacitError):
-    """The server refuses this client."""
+    """Raised when the server refuses this client."""
 
 
 def knock(invitation: Invitation) -> None:
-    """Refuses a server without the invitation's certificate. One that does not answer yet may come later."""
+    """Refuses a server without the invitation's certificate; a server that does not answer yet may start later."""
     host, _, port = invitation.address.rpartition(":")
     try:
         trusted = ssl.create_default_context(cadata=invitation.authority)
@@ -46,7 +46,7 @@ def knock(invitation: Invitation) -> None:
 
 
 def patiently(take_part: Callable[[], None], journal: Path) -> None:
-    """Takes part; a client that has been there before waits until the server has noticed that it was cut off."""
+    """Takes part; a client that was connected before waits until the server has noticed that it was cut off."""
     until = time.monotonic() + (FORGOTTEN if journal.is_file() else 0.0)
     while True:
         try:
@@ -58,13 +58,13 @@ def patiently(take_part: Callable[[], None], journal: Path) -> None:
 
 
 def why_ended(log: Path, code: int) -> TacitError:
-    """Returns why a SuperNode ended: by the line of its log after its exit code; without a word, by a 401."""
+    """Returns the error for a SuperNode that ended, from the line after the exit code in its log (none: a 401)."""
     said = [line for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
     marked = [i for i, line in enumerate(said) if "Exit Code" in line]
     if not code and not marked:
         return TacitError(
-            "the server refuses this client's signature, which has the time in it: is this device's clock right, and "
-            "is the invitation still valid?"
+            "the server refuses this client's signature; check that this device's clock is right, because signatures "
+            "have a time, and that the invitation is still valid"
         )
     after = said[marked[0] + 1 :] if marked else []
     why = printable(" ".join(after[0].split()))[:200] if after else "it does not say why"

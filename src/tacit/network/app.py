@@ -1,7 +1,7 @@
-"""The Flower app: what SuperLink runs for `tacit federation run`, and the bundle that names it.
+"""Defines the Flower app that SuperLink runs for `tacit federation run`, and writes its bundle.
 
-The bundle holds no code of its own but a few lines that import this module, so that a federation runs the Tacit that is
-installed. `run` is written to an order, a file in the federation's directory; how it ends is written beside it.
+The bundle has only a few lines of code, which import this module, so a federation runs the installed Tacit. A command
+writes its work into an order, a directory of the federation, and the app writes there how the work ended.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ client_app = node.client_app
 
 @server_app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Does the work of an order."""
+    """Does the work of an order, and writes how it ended."""
     place = Path(str(context.run_config["order"]))
     order = read_object(place / "order.json")
     home = Path(order["federation"])
@@ -54,7 +54,7 @@ def main(grid: Grid, context: Context) -> None:
 
 
 def nodes(home: Path) -> dict[int, int]:
-    """Returns Flower's number of every client that is registered, by the client's number."""
+    """Returns Flower's number of every registered client, by the client's number."""
     said = read_object(home / "flower" / "nodes.json")
     clients = federation.read(home).clients
     return {number: int(said[client.name]) for number, client in enumerate(clients) if client.name in said}

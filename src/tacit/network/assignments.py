@@ -1,4 +1,4 @@
-"""The work that an order names, as the server's process does it: one function for each, by its name.
+"""Does the work that an order names, in the server's process, with one function for each kind.
 
 train        rounds of a configuration, into a run directory
 count        words over a whitelist, into the directory of `tacit count`
@@ -28,7 +28,7 @@ WORDS = "whitelist.txt"  # beside the order of a count
 
 
 def count_said(asked: Asked, listed: Whitelist) -> dict[str, Any]:
-    """Returns what an order to count says beside its configuration and words."""
+    """Returns the settings of an order to count, besides its configuration and words."""
     privacy = asked.privacy._asdict() if asked.privacy else None
     return {
         "limit": repr(asked.limit),  # JSON has no infinity
@@ -39,13 +39,13 @@ def count_said(asked: Asked, listed: Whitelist) -> dict[str, Any]:
 
 
 def personalize_said(options: PersonalOptions) -> dict[str, Any]:
-    """Returns what an order to personalise says beside its run; clients split and gate as by default."""
+    """Returns the settings of an order to personalise, besides its run; clients use the default split and gate."""
     said = {**dataclasses.asdict(options), "protection": options.protection._asdict()}
     return {"options": {name: value for name, value in said.items() if name not in ("split", "condition")}}
 
 
 class Desk(NamedTuple):
-    """Whom the server's process can ask, and where it tells of its work."""
+    """Holds the clients that the server's process can ask, and where it reports its work."""
 
     courier: Courier
     population: Callable[[], int]
@@ -53,7 +53,7 @@ class Desk(NamedTuple):
 
 
 def do(place: Path, order: Order, desk: Desk) -> Any:
-    """Does the work of the order in the directory `place`; returns its answer, if that is not a directory."""
+    """Does the work of the order in the directory `place`; returns its answer, unless it is a directory."""
     return _WORK[order["work"]](place, order, desk, Terms(**order["terms"]))
 
 

@@ -1,14 +1,14 @@
-"""What a run over a network needs before its first round: words, and the frequencies that an output bias begins with.
+"""Gets what a run over a network needs before its first round: words, and frequencies for the output bias.
 
 The words are those of `text.words`. Without it the clients count: the server sends a whitelist, the words of newly
 generated typists, and each client answers with its counts over it, clipped to λ (`counting`). The words that occur
-become the vocabulary, by falling count, at most `text.vocabulary` of them; all others are unknown to the model.
+become the vocabulary, by falling count, at most `text.vocabulary` of them. All others are unknown to the model.
 
 With `model.bias = "counts"` the clients then count the words of the vocabulary, ends of sentences and unknown words, as
 `federated.word_counts` does, without a bound.
 
-Both are releases of their own, without noise, and so have no ε. They are kept with the run (`vocabulary.txt`,
-`frequencies.tsv`), so a run that is resumed asks nobody again.
+Both are separate releases without noise, and so have no ε. They are stored with the run (`vocabulary.txt`,
+`frequencies.tsv`), so a resumed run does not ask again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FREQUENCIES = "frequencies.tsv"  # word, tab, count; in the order of vocabulary.
 
 
 class Beginning(NamedTuple):
-    """What a run begins with, and what was released to know it in this process."""
+    """Holds what a run begins with, and the releases of this process that made it known."""
 
     words: Vocabulary
     frequencies: Ints | None  # [words]; None: the bias begins at zero
@@ -46,15 +46,15 @@ def check(config: Config) -> None:
     """Refuses a configuration whose words can be neither read nor counted."""
     if config.privacy.secure and (not config.text.words or config.model.bias == "counts"):
         raise TacitError(
-            "clients count words without masks, and privacy.secure = true hides what a client sends; give a list with "
-            "text.words, and set model.bias to 'zero'"
+            "privacy.secure = true hides what a client sends, but counts of words travel without masks; give a list "
+            "with text.words, and set model.bias to 'zero'"
         )
     if config.text.words:
         listed(config)
     elif config.text.case == "keep":
         raise TacitError(
-            "words are counted without capitals, and text.case = 'keep'; give a list with text.words, or set "
-            "text.case to 'lower'"
+            "text.case = 'keep' needs a list with text.words, because clients count words without capitals; give one, "
+            "or set text.case to 'lower'"
         )
 
 
@@ -67,7 +67,7 @@ def listed(config: Config) -> Vocabulary:
 
 
 def begin(office: Office, out: Path) -> Beginning:
-    """Returns what the run in `out` began with, or asks the office's clients, whatever its words. Writes nothing."""
+    """Returns what the run in `out` began with; for a new run asks the office's clients. Writes nothing."""
     config, releases = office.config, []
     wants_bias = config.model.bias == "counts"
     if directory.has_words(out):
@@ -84,14 +84,14 @@ def begin(office: Office, out: Path) -> Beginning:
     frequencies = network_frequencies(office._replace(words=words))
     if not frequencies.any():
         raise TacitError(
-            "no client counted its words for model.bias = 'counts'; start clients, or set 'zero'"
+            "no client counted its words for model.bias = 'counts'; start clients, or set it to 'zero'"
         )
     releases.append(Release("bias from counts", "none", reason=privacy.BIAS))
     return Beginning(words, frequencies, releases)
 
 
 def counted_words(office: Office) -> tuple[Vocabulary, Release]:
-    """Returns the commonest words that the clients have, and the release by which they are known."""
+    """Returns the clients' commonest words, and the release that made them known."""
     whitelist = find_whitelist(office.config)
     asking = office._replace(config=counting_config(office.config, 1), words=whitelist.words)
     found = counted(asking, Asked(), whitelist)
@@ -101,7 +101,7 @@ def counted_words(office: Office) -> tuple[Vocabulary, Release]:
 
 
 def keep(out: Path, beginning: Beginning) -> None:
-    """Writes what the run begins with, after the releases by which it is known; vocabulary.txt comes last."""
+    """Writes the releases, then what the run begins with; vocabulary.txt comes last."""
     if directory.has_words(out):
         return
     for release in beginning.releases:

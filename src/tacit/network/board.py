@@ -1,10 +1,10 @@
-"""The notice board of a federation: how the present round stands, in counts only.
+"""Writes the state of the present round for those who watch a federation, in counts only.
 
-    runs/ORDER/progress.json     the question that is under way: goal, answers, refusals, deadline, bytes
+    runs/ORDER/progress.json     the present question: goal, answers, refusals, deadline, bytes
     logs/rounds.jsonl            a line when a run begins, commits a round, abandons a round, or ends
 
-The app that makes the rounds writes both, and `watch` reads them. Neither has a line about a client. The first is
-written at most once a second, and losing it loses nothing.
+The app that makes the rounds writes both, and `watch` reads them. Neither has a line about a single client. The first
+is written at most once a second, and a run does not need it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOTHING = Question("", 0, 0, 0, 0.0)
 
 
 class Board:
-    """What one run of a federation tells of itself; `home` is the federation's directory, `order` the run's in it."""
+    """Reports one run of a federation; `home` is the federation's directory, `order` the run's directory in it."""
 
     def __init__(self, home: Path, order: Path, clock: Callable[[], float] = time.time) -> None:
         self.home, self.order, self.clock = home, order, clock
@@ -46,11 +46,11 @@ class Board:
         self._before: tuple[int, int, Counter[str]] = (0, 0, Counter())  # the round
 
     def watched(self, courier: Courier) -> Courier:
-        """Returns a courier that counts what travels and who is there."""
+        """Returns a courier that counts bytes, answers and connected clients."""
         return _Counted(courier, self)
 
     def counted(self, trainer: Trainer) -> Trainer:
-        """Returns a trainer that adds to a round's line of metrics the bytes and the refusals of its training."""
+        """Returns a trainer that adds the bytes and refusals of a round's training to its line of metrics."""
 
         def round_(state: Any, t: int) -> tuple[Any, dict[str, Any]]:
             down, up, refused = self.down, self.up, self.refused.total()
@@ -123,7 +123,7 @@ class Board:
 
 
 class _Counted:
-    """A courier that tells a board what it carries."""
+    """Carries parcels and reports them to a board."""
 
     def __init__(self, courier: Courier, board: Board) -> None:
         self._courier, self._board = courier, board
@@ -144,7 +144,7 @@ class _Counted:
 
 
 class _CountedPost:
-    """A post that tells a board what it carries."""
+    """Carries tasks without rounds and reports them to a board."""
 
     def __init__(self, post: Post, board: Board) -> None:
         self._post, self._board = post, board

@@ -1,14 +1,14 @@
-"""What a federation gives to browsers: the keyboard, the page *Take part*, and a way in for an invited browser.
+"""Serves browsers: the keyboard, the page *Take part*, and the registration of an invited browser.
 
     GET  /              the keyboard
     GET  /part/         the page *Take part*
     GET  /part/hashes.json  {path: SHA-256} of every file of both pages
     POST /v1/join       {"token": …, "key": …} → {"name": …}: the public key of an invited browser, once
 
-A browser trusts no authority of a federation's own, so this is served apart from the clients' port: as plain HTTP, on
-loopback only. A browser takes loopback for secure (keys and secure sums work there); elsewhere a reverse proxy with a
-certificate that browsers trust stands in front (docs/deploy.md). The calls of clients pass through here as through the
-gate, and everything else is 404.
+Browsers do not trust a federation's own authority, so this is not served on the clients' port but as plain HTTP, on
+loopback only. Browsers treat loopback as secure, so keys and secure sums work there. Elsewhere a reverse proxy with a
+certificate that browsers trust stands in front (docs/deploy.md). Calls of clients pass as through the gate, and
+everything else gets 404.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _PART_POLICY = "; ".join(
 
 
 class Shown(NamedTuple):
-    """A file that a browser is given, with its headers."""
+    """Holds a file for browsers, with its headers."""
 
     body: bytes
     headers: dict[str, str]
 
 
 def site(model: Path | None = None) -> dict[str, Shown]:
-    """Returns every file that browsers are given, by its path; `model` is the keyboard's: a network or n-grams."""
+    """Returns every file for browsers by its path; `model` is the keyboard's, a network or n-grams."""
     models = [_model(model)] if model else []
     problems = [] if models else ["This federation publishes no model for the keyboard yet"]
     keyboard = server.site(models, problems=problems)
@@ -91,7 +91,7 @@ def _model(file: Path) -> PageModel:
 
 
 def join(place: Path, body: bytes) -> tuple[int, dict[str, Any]]:
-    """Registers the key of an invited browser: the status of the answer, and what it says."""
+    """Registers the key of an invited browser; returns the status of the answer and its content."""
     try:
         said = json.loads(body)
         token, key = said["token"], base64.b64decode(said["key"], validate=True)

@@ -1,12 +1,12 @@
-"""FedBuff over a network: the server keeps some clients busy and steps after every K answers (`federated.buffered`).
+"""Runs FedBuff over a network: the server keeps some clients busy and steps after every K answers.
 
-A task names the version of the model that it carries, so the server knows how old an answer is; an answer older than
-`buffer.max_staleness` steps is refused as stale. Answers are added exactly, so memory is that of one sum and one
-answer, and of the facts of the tasks that are out: older models are on the clients, and nowhere else.
+`federated.buffered` describes the method. A task names its version of the model, so the server knows how old an answer
+is. An answer older than `buffer.max_staleness` steps is refused as stale. Answers are added exactly, so memory is that
+of one sum, one answer, and the facts of open tasks. Only clients hold older models.
 
-A step ends with fewer than K answers after the deadline, or when everybody present has answered and nobody is left to
-ask; with fewer than `Terms.least` it changes nothing. What is in flight when the server dies is lost: a resumed run
-asks anew, from the last committed step.
+A step ends with fewer than K answers after the deadline, or when all connected clients have answered. With fewer than
+`Terms.least` answers it changes nothing. Answers under way are lost if the server dies, and a resumed run asks again,
+from the last committed step.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _LOOK = 5.0  # seconds between looks for clients that have come, while more coul
 
 
 class Out(NamedTuple):
-    """A task that is out."""
+    """Describes an open task."""
 
     facts: Mapping[str, Any]
     until: float
 
 
 class Tasks:
-    """The tasks that are out. An answer ends its task, good or bad; whatever belongs to none is refused."""
+    """Holds the open tasks. Any answer ends its task; an answer without a task is refused."""
 
     def __init__(self, post: Post) -> None:
         self.post, self.out = post, dict[int, Out]()  # by the client's number
@@ -124,7 +124,7 @@ def buffered_rounds(office: Office, init: Callable[[Array], Params]) -> Trainer:
         return ServerState(params, kept, first_moments(client, params))
 
     def keep_busy(waiting: list[int], task: Callable[[int], Mapping[int, Parcel]]) -> bool:
-        """Gives clients work, as many as train at once; returns whether answers can still come."""
+        """Sends tasks until as many clients train as should; returns whether answers can still come."""
         free = together - len(tasks.out)
         if not free:
             return True

@@ -1,6 +1,6 @@
-"""A client's side: it answers the server's tasks with its own text, by the functions of the simulator.
+"""Answers the server's tasks on a client, with its own text and the functions of the simulator.
 
-The text never leaves it. What it can be asked is the list `KINDS`, and nothing else.
+The text never leaves the client, which does only the kinds of work in `KINDS`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Whether a device may work for a federation now: it is idle, charges, is on an unmetered network, has enough memory.
+"""Decides whether a device may work for a federation now: idle, charging, on an unmetered network, enough memory.
 
-The device's state comes from a plug-in, a function that is called before each task. Three are here: `from_file` reads
-a file that the host's own scripts or a phone's service keep up to date, `of_system` reads what Linux tells of power and
-memory, and `OPEN` asks for nothing. A run may ask for a language, a region and a version of the app on top
-(`tacit.runs.conditions`). What a device does not state does not hold.
+A function that is called before each task gives the device's state. There are three: `from_file` reads a file that the
+host's own scripts or a phone's service keep up to date, `of_system` reads power and memory from Linux, and `OPEN`
+requires nothing. A run may also ask for a language, a region and a version of the app (`tacit.runs.conditions`). A
+condition that a device does not state does not hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MEMINFO, _POWER = Path("/proc/meminfo"), Path("/sys/class/power_supply")
 
 
 class State(NamedTuple):
-    """What a device says of itself; None or "" is what it does not say."""
+    """Holds what a device states about itself; None or "" for what it does not state."""
 
     idle: bool | None = None
     charging: bool | None = None
@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 class Required(NamedTuple):
-    """What must hold, whatever a run asks."""
+    """Holds the conditions that must hold for every run."""
 
     idle: bool = True
     charging: bool = True
@@ -44,7 +44,7 @@ class Required(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """A device's state, which is asked for before each task, and what must hold."""
+    """Holds a function that gives the device's state before each task, and what must hold."""
 
     state: Callable[[], State]
     required: Required = Required()
@@ -54,7 +54,7 @@ OPEN = Conditions(State, Required(idle=False, charging=False, unmetered=False, m
 
 
 def unmet(state: State, required: Required, asked: ConditionsConfig) -> list[str]:
-    """Returns what does not hold, in words for the person; nothing if the device may work.
+    """Returns the conditions that do not hold, in words for the owner; none if the device may work.
 
     >>> unmet(State(idle=True, charging=False, unmetered=True, memory_gb=4), Required(), ConditionsConfig())
     ['the device is not charging']
@@ -141,7 +141,7 @@ def of_system(meminfo: Path = _MEMINFO, power: Path = _POWER, locale: str | None
 
 
 def _charging(power: Path) -> bool:
-    """Whether a device runs on mains power: it has no battery, or one that is not discharging."""
+    """Returns whether a device runs on mains power: without a battery, or with one that is not discharging."""
     try:
         supplies = [
             {name: _line(folder / name) for name in ("type", "scope", "status", "online")}
@@ -165,7 +165,7 @@ def _line(file: Path) -> str:
 
 
 def _check_words(said: Mapping[str, Any], file: Path) -> None:
-    """Refuses a language, a region or a version that is none."""
+    """Refuses a value that is not a language, a region or a version."""
     try:
         check(
             ConditionsConfig(**{k: v for k, v in said.items() if k in ConditionsConfig.__dataclass_fields__})
@@ -175,7 +175,7 @@ def _check_words(said: Mapping[str, Any], file: Path) -> None:
 
 
 def _speaks(language: str, asked: str) -> bool:
-    """Whether a language is the one asked for, or a variety of it.
+    """Returns whether a language is the one asked for, or a variety of it.
 
     >>> _speaks("de-AT", "de"), _speaks("de", "de-AT"), _speaks("den", "de")
     (True, False, False)

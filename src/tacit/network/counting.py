@@ -1,7 +1,7 @@
 """Counts the words of a federation's clients over a whitelist (`tacit federation count`).
 
-The directory is that of `tacit count`. The server has nobody's text, so what needs held-out people is left out: one λ
-is given, instead of a comparison of several. All clients who are present count in each round.
+The directory is that of `tacit count`. The server has no text of held-out people, so it cannot compare several λ and
+takes one. All connected clients count in each round.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ LIMIT = 1000.0  # λ, unless one is given
 
 
 class Whitelist(NamedTuple):
-    """The words that may be counted, and the text they come from (None: a file)."""
+    """Holds the words that may be counted, and the text they come from (None: a file)."""
 
     words: Vocabulary
     supplement: str | None
 
 
 class Asked(NamedTuple):
-    """What is to be counted, beside the words."""
+    """Holds the settings of a count, besides the words."""
 
     limit: float = LIMIT
     rounds: int = 1
@@ -66,7 +66,7 @@ def find_whitelist(config: Config, given: str | None = None, beside: str | None 
 
 
 def counting_config(config: Config, rounds: int) -> Config:
-    """Returns what clients are told of a count: words are uncased."""
+    """Returns the configuration that clients get for a count, with uncased words."""
     return dataclasses.replace(
         config,
         text=dataclasses.replace(config.text, case="lower"),
@@ -82,7 +82,7 @@ def counted(office: Office, asked: Asked, listed: Whitelist) -> Counted:
     )
     reported = max(line["clients"] for line in lines)
     if not reported:
-        raise TacitError("no client counted; `tacit federation status` tells who is invited: start clients")
+        raise TacitError("no client counted; start clients (`tacit federation status` lists those invited)")
     # a client answers a round once, so it takes part in at most all of them
     totals, lines, release, noise = protected(totals, lines, options, lambda: asked.rounds)
     check_seen(totals)

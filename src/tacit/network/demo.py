@@ -1,7 +1,7 @@
-"""A federation to try: a server, four of the built-in typists, and a person in a browser, all on this machine.
+"""Runs a federation to try: a server, four of the built-in typists, and a person in a browser, on this machine.
 
-The four alone are fewer than the least number of a secure sum (five), so no round is made before the person takes
-part. Everything is in one directory; all processes end with this one.
+A secure sum needs at least five clients, so no round is made before the person takes part. Everything is in one
+directory, and all processes end with this one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def demo(
     invited: Callable[[str], None],
     on_round: Callable[[dict[str, Any]], None] = lambda record: None,
 ) -> Path:
-    """Makes a federation in an empty directory and its rounds; returns the run. `invited` is told the person's link."""
+    """Makes a federation in an empty directory and trains; returns the run. `invited` gets the person's link."""
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise TacitError(f"{place} exists and is not empty; choose another --out")
     home, pages = place / "home", flower.free_port()

@@ -1,6 +1,6 @@
-"""A reply as it travels compressed: what a client encodes, and how the server checks and decodes it.
+"""Encodes a client's reply for compression, and checks and decodes it on the server.
 
-A wrong array is refused before it is decoded, and what comes out is checked like a reply that came uncompressed.
+A wrong array is refused before it is decoded. The decoded reply is checked like one that was not compressed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class Reading(NamedTuple):
-    """How the server reads the arrays of a reply."""
+    """Holds how the server reads the arrays of a reply."""
 
     wanted: Mapping[str, Expected]  # what arrives
     decoded: Callable[[Arrays], Arrays]  # raises `Refusal` for what no client encodes
@@ -56,9 +56,9 @@ def reading(form: Compression | None, silence: Reply, wanted: Mapping[str, Expec
 
 
 class Memory:
-    """What error feedback keeps between a client's rounds, in its process only; it starts at zero.
+    """Holds the residual of error feedback between a client's rounds, in its process only; it starts at zero.
 
-    A round that is asked for again gets the same answer again.
+    A repeated round gets the same answer.
     """
 
     def __init__(self, zero: Any) -> None:
@@ -66,13 +66,13 @@ class Memory:
         self._before, self._after, self._last = zero, zero, -1
 
     def residual(self, t: int) -> Any:
-        """Returns what round t begins with; an earlier round than the last is one of another run."""
+        """Returns the residual at the start of round t; a round before the last one belongs to another run."""
         if t != self._last:
             self._before = self._after if t > self._last else self._zero
         return self._before
 
     def keep(self, t: int, after: Any) -> None:
-        """Remembers what round t ended with."""
+        """Stores the residual at the end of round t."""
         self._after, self._last = after, t
 
 

@@ -1,8 +1,9 @@
-"""The server's side of a round over a network: ask clients, check and add their answers as they arrive.
+"""Does the server's side of a round over a network: asks clients, checks their answers and adds them as they arrive.
 
-The server asks more clients than it needs, since some drop out, adds answers until it has its goal or the deadline has
-passed, and never keeps one: memory does not grow with a cohort. Only answers that merge like log-sum-exp (FedAtt
-without `aggregation.bound`) are kept until the round ends, and then added in the order of the clients' numbers.
+The server asks more clients than it needs, because some drop out. It adds answers until it has enough or the deadline
+has passed. It keeps none of them, so memory does not grow with a cohort. The exception are answers that merge like
+log-sum-exp (FedAtt without `aggregation.bound`): they are kept until the round ends, and then added in the order of the
+clients' numbers.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def exchange(office: Office, params: Params) -> Exchange:
 
     def stacks(sending: Sending) -> CohortStacks:
         raise TacitError(
-            f"aggregation.rule = '{office.config.aggregation.rule}' is no sum; over a network choose a rule that is one"
+            f"aggregation.rule = '{office.config.aggregation.rule}' is not a sum, and a network allows only sums; "
+            "choose one, such as 'mean'"
         )
 
     return Exchange(
@@ -60,7 +62,7 @@ def exchange(office: Office, params: Params) -> Exchange:
 
 
 def asking(office: Office) -> Callable[[int], Ready]:
-    """Returns whom a round asks: (round, numbers of clients, how many answers it needs) as what is laid out."""
+    """Returns the clients that a round asks, in place of a laid-out cohort: round, numbers, answers needed."""
 
     def ready(t: int) -> Ready:
         present = office.present()
@@ -110,7 +112,7 @@ def network_sums(office: Office, sending: Sending, params: Params) -> CohortSums
 
 
 def whom(office: Office, present: np.ndarray, t: int) -> tuple[int, np.ndarray]:
-    """Returns how many answers round t needs, and whom it asks: present clients, more than it needs."""
+    """Returns how many answers round t needs, and which connected clients it asks, more than it needs."""
     sampling = office.config.sampling
     chosen = choose(
         sampling, np.ones(office.population), office.config.seed, t, office.config.privacy.separation
@@ -145,7 +147,7 @@ def _chosen(ids: np.ndarray) -> Chosen:
 
 
 def _wanted(sending: Sending, silence: Reply, sent: Broadcast) -> dict[str, Expected]:
-    """Returns what the arrays of a reply must be; a private message also keeps the bounds that its noise is for."""
+    """Returns what the arrays of a reply must be; a private message must also keep the bounds of its noise."""
     if not sending.private:
         return expected("reply", silence)
     bounds = spread(bounds_of(sending.rule, sending.private, sent.params, sent.clip).norms, silence.message)

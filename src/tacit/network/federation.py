@@ -1,4 +1,4 @@
-"""The directory of a federation, and the invitations that it gives out.
+"""Makes and reads the directory of a federation, and its invitations.
 
     federation.json      host and port, and the clients in the order of their invitations
     ca.crt               the authority that clients trust
@@ -8,11 +8,12 @@
     runs/                orders of runs, and how they ended
     logs/
 
-An invitation is one file for one client: where the server is, whom to trust, and the client's private key. Whoever has
-it can take part as that client: send it as you would send a password. The server does not keep the private key.
+An invitation is a file for one client, with the server's address, the authority to trust, and the client's private key.
+Anybody who has it can take part as that client, so it must be sent like a password. The server does not keep the
+private key.
 
-A browser is invited by a link instead. Its token is good for one browser, once: that browser makes its own key, which
-cannot be exported, and sends the public half with the token. The directory keeps the token's hash until then.
+A browser is invited by a link instead. Its token works for one browser, once. That browser makes its own key, which
+cannot be exported, and sends the public key with the token. Until then the directory keeps the token's hash.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class Client(NamedTuple):
-    """An invited client; its number is its place among them, and the simulator's number for it."""
+    """Holds an invited client; its place among them is its number, as in the simulator."""
 
     name: str
     public: str  # its key, in OpenSSH's format; "" for a browser that has not come yet
@@ -53,7 +54,7 @@ class Client(NamedTuple):
 
 
 class Federation(NamedTuple):
-    """What the directory says."""
+    """Holds the content of the directory."""
 
     place: Path
     host: str  # by which clients reach the server
@@ -67,7 +68,7 @@ class Federation(NamedTuple):
 
 
 class Invitation(NamedTuple):
-    """What a client needs to take part."""
+    """Holds what a client needs to take part."""
 
     name: str
     address: str
@@ -101,7 +102,7 @@ def read(place: Path) -> Federation:
     file = place / NAME
     if not file.is_file():
         raise TacitError(
-            f"{place} is no federation (it has no {NAME}); make one with `tacit federation init`"
+            f"{place} is not a federation (it has no {NAME}); make one with `tacit federation init`"
         )
     for folder in _FOLDERS:
         if not (place / folder).is_dir():
@@ -125,7 +126,7 @@ def read(place: Path) -> Federation:
 def invite(place: Path, name: str, out: Path) -> Invitation:
     """Invites a client: writes the invitation, and registers the new key in it.
 
-    An invitation that was written and not registered, because the command was killed, is registered now.
+    If an earlier command was killed after it wrote the invitation, the key in that file is registered now.
     """
     from tacit.network.keys import client_keys, public_of
 
@@ -155,7 +156,7 @@ def _authority(file: Path) -> str:
 
 
 def _unregistered(federation: Federation, wanted: Invitation, out: Path) -> Invitation:
-    """Returns the invitation in a file, if it is the wanted one but for its key, and no client has its name yet."""
+    """Returns the invitation in a file, if only its key differs and no client has its name yet."""
     with contextlib.suppress(TacitError):
         found = read_invitation(out)
         is_known = found.name in [client.name for client in federation.clients]
@@ -201,7 +202,7 @@ def _hash(token: str) -> str:
 
 
 def _check_room(federation: Federation, name: str) -> None:
-    """Refuses a name that no client can have, or that one has."""
+    """Refuses a name that is not allowed or already taken."""
     if not _CLIENT.fullmatch(name):
         raise TacitError(f"a client's name is letters, digits, - and _, at most 64; {name!r} is not")
     if name in [client.name for client in federation.clients]:
@@ -209,7 +210,7 @@ def _check_room(federation: Federation, name: str) -> None:
 
 
 def remove(place: Path, name: str) -> None:
-    """Locks a client's key out, for good; a server that runs does so within a second or two."""
+    """Locks a client's key out for good; a running server does so within a second or two."""
     with _changing(place):
         federation = read(place)
         known = [client.name for client in federation.clients if not client.removed]
@@ -247,7 +248,7 @@ def read_invitation(file: Path) -> Invitation:
 
 
 def _is_address(text: str) -> bool:
-    """Whether a text is HOST:PORT; an IPv6 address stands in brackets."""
+    """Returns whether a text is HOST:PORT; an IPv6 address stands in brackets."""
     try:
         parts = urlsplit(f"//{text}")
         return bool(parts.hostname and parts.port) and parts.netloc == text and "@" not in text
@@ -258,7 +259,7 @@ def _is_address(text: str) -> bool:
 @contextlib.contextmanager
 def _changing(place: Path) -> Iterator[None]:
     if not place.is_dir():
-        raise TacitError(f"{place} is no federation; make one with `tacit federation init`")
+        raise TacitError(f"{place} is not a federation; make one with `tacit federation init`")
     with held(place / "clients"):
         yield
 

@@ -1,4 +1,4 @@
-"""What clients do with the model of a finished run: score it, or personalise it. Only sums come back."""
+"""Lets clients score or personalise the model of a finished run, and adds their answers."""
 
 from __future__ import annotations
 
@@ -34,16 +34,18 @@ WHOSE = "clients of the federation; the run may have been trained on their earli
 
 
 def checked_run(path: Path) -> runs.Run:
-    """Reads a run whose model clients can use; refuses one over pieces of words."""
+    """Reads a run whose model clients can use; refuses one over word-pieces."""
     runs.read_config(path)  # refuses what is not a run
     run = runs.load(path)
     if run.spelling:
-        raise TacitError(f"{path} predicts pieces of words, which clients cannot read; give a run over words")
+        raise TacitError(
+            f"{path} is over word-pieces, which a federation does not support; give a run over words"
+        )
     return run
 
 
 def config_of(run: runs.Run) -> Config:
-    """Returns what clients need to know of a run: its model, and how text is read. How it was trained is no matter."""
+    """Returns what clients need of a run's configuration: its model and how text is read, not how it was trained."""
     given, text = run.config, run.config.text
     reading = TextConfig(
         locale=text.locale,
@@ -131,6 +133,6 @@ def _in_halves(answered: Answered) -> list[int]:
 def _check_people(answered: Answered) -> None:
     if not sum(_in_halves(answered)):
         raise TacitError(
-            f"of {sum(answered.left_out.values())} clients who answered nobody has enough text ({LEAST_MESSAGES} "
+            f"none of {sum(answered.left_out.values())} clients that answered has enough text ({LEAST_MESSAGES} "
             f"messages, {LEAST_WORDS} words, a known word in each part)"
         )

@@ -1,6 +1,6 @@
-"""Flower's own programs, with the flags and environment that they need: the only module that knows them.
+"""Runs Flower's own programs with the flags and environment that they need; no other module knows these.
 
-Flower's wire moved twice in 2026, so its versions are bounded in pyproject.toml, and tests run the real programs.
+Flower's messages changed twice in 2026, so pyproject.toml bounds its versions, and tests run the real programs.
 Telemetry, update checks and installation at run time are off.
 """
 
@@ -29,7 +29,7 @@ _STOPS = 15.0
 
 
 def require() -> None:
-    """Refuses to go on without Flower."""
+    """Raises an error if Flower is not installed."""
     if importlib.util.find_spec("flwr") is None:
         raise TacitError(
             "this command needs Flower: install Tacit with its extra, `pip install 'tacit[network]'`"
@@ -58,9 +58,9 @@ def free_port() -> int:
 
 
 def start(program: str, arguments: list[str], home: Path, log: Path) -> subprocess.Popen[bytes]:
-    """Starts one of Flower's programs in a process group of its own, with its output in a file.
+    """Starts one of Flower's programs in a new process group, with its output in a file.
 
-    It ends when this process does, also by kill -9 (`tether`).
+    It ends with this process, even after kill -9 (`tether`).
     """
     file = _BIN / program
     if not file.is_file():
@@ -168,7 +168,7 @@ def register(place: Path, public: Path, name: str) -> int:
 
 
 def unregister(place: Path, node: int) -> None:
-    """Locks the key of a client out; a node that Flower does not know is out already."""
+    """Locks the key of a client out; does nothing for a node that Flower does not know."""
     try:
         command(place, "supernode", "unregister", str(node), "here")
     except TacitError as error:

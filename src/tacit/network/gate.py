@@ -1,10 +1,10 @@
-"""The gate in front of Flower's SuperLink: it forwards the calls of clients and answers 404 to everything else.
+"""Runs the gate in front of Flower's SuperLink, which forwards the calls of clients and answers 404 to all others.
 
-SuperLink serves clients, the operator and running programs on one port, and whoever reaches the operator's calls can
-run code there. So it listens on loopback only, and clients reach this instead: a list of paths fixed at the start, by
-POST and with a limit on bodies and on calls a second. By GET it hands out the files of `published`. TLS ends here;
-between gate and SuperLink there is TLS again. For browsers (`browsers`) a second gate also gives the pages by GET, and
-takes the key of an invited browser.
+SuperLink serves clients, the operator and running programs on one port, and the operator's calls can run code there. So
+it listens on loopback only, and clients reach the gate instead. The gate forwards a fixed list of paths, by POST, with
+limits on the size of bodies and on calls a second. By GET it serves the files of `published`. TLS ends at the gate, and
+there is TLS again between gate and SuperLink. For browsers (`browsers`) a second gate also serves the pages by GET, and
+registers the key of an invited browser.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host
 
 
 class Rate:
-    """Counts calls by address: so many a second, and a burst."""
+    """Limits calls by address: a number a second, and a burst."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ Join = Callable[[bytes], tuple[int, dict[str, Any]]]
 
 
 class Doors(NamedTuple):
-    """What the gate gives beside the calls of clients."""
+    """Holds what the gate serves besides the calls of clients."""
 
     files: Mapping[str, bytes] = NOTHING  # by GET, by their path
     pages: Mapping[str, Shown] = MappingProxyType({})  # and these, with their headers; a few have a query
@@ -82,7 +82,7 @@ NO_DOORS = Doors()
 
 
 def gate(inner: str, authority: str, transport: Any = None, doors: Doors = NO_DOORS) -> Starlette:
-    """Returns the gate as a web application; `inner` is SuperLink's URL, `authority` a file with whom to trust."""
+    """Returns the gate as a web application; `inner` is SuperLink's URL, `authority` the file of its authority."""
     client = httpx.AsyncClient(
         base_url=inner,
         verify=authority if transport is None else True,
@@ -145,7 +145,7 @@ def _file(request: Request, shown: Shown, rate: Rate) -> Response:
 
 
 def _packed(request: Request, shown: Shown) -> Shown:
-    """Returns a file by gzip, if the browser reads that."""
+    """Returns a file packed by gzip, if the browser accepts that."""
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return shown
     return Shown(_gzip(shown.body), {**shown.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"})

@@ -1,4 +1,4 @@
-"""Parcels over Flower's grid: the server's courier, and both directions between parcels and Flower's records."""
+"""Carries parcels over Flower's grid, and converts between parcels and Flower's records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def from_records(content: Any) -> Parcel:
 
 
 def _array(array: Any) -> np.ndarray:
-    """Reads an array in numpy's format, which is what its header says and nothing more."""
+    """Reads an array in numpy's format, whose length must be exactly that of its header."""
     if array.stype != "numpy.ndarray":
         raise Refusal("dtype", "an array is not in numpy's format")
     file = io.BytesIO(array.data)
@@ -61,7 +61,7 @@ def _array(array: Any) -> np.ndarray:
 
 
 class FlowerPost:
-    """Tasks that are out, as Flower's messages. One answer is put together at a time, so memory is that of one."""
+    """Carries open tasks as Flower's messages. One answer is assembled at a time, so memory is that of one answer."""
 
     def __init__(self, grid: Grid, nodes: Any) -> None:
         self.grid, self.nodes = grid, nodes
@@ -83,7 +83,7 @@ class FlowerPost:
 
     @property
     def waits(self) -> bool:
-        """Whether an answer may still come."""
+        """Returns whether an answer may still come."""
         return bool(self.out or self._removed)
 
     def receive(self, seconds: float) -> tuple[int, Parcel | Refusal] | None:
@@ -110,7 +110,7 @@ class FlowerPost:
             time.sleep(min(_POLL, left))
 
     def _reply(self, identity: str) -> Message | None:
-        """Returns the reply to a message, or None if it is not all there; others are looked at meanwhile."""
+        """Returns the reply to a message, or None if it is not complete, so that others can be read meanwhile."""
         if identity not in self._arriving:
             seen = look(self.grid, identity)
             if not isinstance(seen, Arriving):

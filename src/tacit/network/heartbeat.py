@@ -1,7 +1,7 @@
-"""Tells a SuperNode that a task is still being worked on: after a minute of silence Flower takes it for lost.
+"""Tells a SuperNode that a task is still being worked on; after a minute of silence Flower counts it as lost.
 
-Flower's own sender interrupts the process if a task is gone, which would end a client for good. Here a task that is
-gone is worked on to its end, and its answer finds nobody.
+Flower's own sender interrupts the process if a task is gone, which would end a client for good. Here the work on such a
+task continues to its end, and its answer is not used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _EVERY = 15.0  # seconds; Flower waits for 60
 
 
 class Heartbeat:
-    """Beats in a thread of its own until it is stopped."""
+    """Sends heartbeats from a thread until it is stopped."""
 
     def __init__(self, client: Any, every: float = _EVERY) -> None:
         self._client, self._every = client, every

@@ -1,7 +1,7 @@
-"""A client's journal: what it took part in, one line a task, for its person (`tacit federation log`).
+"""Writes and reads a client's journal: what it took part in, one line a task, for its owner (`tacit federation log`).
 
-It lies beside the invitation and never leaves the device. It has times, kinds of work, rounds and reasons, and nothing
-of the text or of an update.
+The journal is next to the invitation and never leaves the device. It has times, kinds of work, rounds and reasons, and
+nothing of the text or of an update.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def last_answers(file: Path) -> dict[str, float]:
 
 
 def lines(file: Path) -> list[dict[str, Any]]:
-    """Returns the lines of a journal, none if there is no journal; what a crash cut short is left out."""
+    """Returns the lines of a journal, none without a journal; skips a line that a crash cut short."""
     try:
         written = read_regular(file).splitlines()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Certificates and keys of a federation, as PEM and OpenSSH text.
+"""Makes the certificates and keys of a federation, as PEM and OpenSSH text.
 
-A federation has a certificate authority of its own, which signs the certificate of its server and nothing else. Every
-client has a key pair on the curve P-384, by which Flower knows its nodes.
+A federation has its own certificate authority, which signs only the certificate of its server. Every client has a key
+pair on the curve P-384, by which Flower identifies its nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DAYS = 10 * 365
 
 
 class Pair(NamedTuple):
-    """A private key, and its public half: a certificate, or an OpenSSH key."""
+    """Holds a private key and the public part: a certificate, or an OpenSSH key."""
 
     private: bytes
     public: bytes
@@ -46,7 +46,7 @@ def client_keys() -> Pair:
 
 
 def public_of(private: str) -> str:
-    """Returns the public half of a client's key, in OpenSSH's format."""
+    """Returns the public key of a client's private key, in OpenSSH's format."""
     try:
         key = load_ssh_private_key(private.encode(), None)
     except (ValueError, UnsupportedAlgorithm):
@@ -61,16 +61,16 @@ def openssh(spki: bytes) -> str:
     try:
         key = load_der_public_key(spki)
     except (ValueError, UnsupportedAlgorithm):
-        raise TacitError("this is no public key") from None
+        raise TacitError("this is not a public key") from None
     if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != ec.SECP384R1().name:
-        raise TacitError("a client's key is of the curve P-384")
+        raise TacitError("this is not a key of the curve P-384, which clients have")
     return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 def server_certificates(hosts: list[str]) -> tuple[bytes, Pair]:
     """Returns the certificate of a new authority, and one for a server with these names and addresses.
 
-    The authority's key is not kept: nobody can sign another server later. To rotate keys, make both anew.
+    The authority's key is not kept, so nobody can sign another server later. To rotate keys, make both again.
     """
     now = datetime.datetime.now(datetime.UTC)
     root, key = ec.generate_private_key(ec.SECP384R1()), ec.generate_private_key(ec.SECP384R1())

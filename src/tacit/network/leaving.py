@@ -1,8 +1,8 @@
-"""Leaving a federation for good: the private key in the invitation is overwritten by a note.
+"""Leaves a federation for good: overwrites the private key in the invitation by a note.
 
-A running client looks at its invitation, and ends when it finds the note. The journal stays. On a disk that writes to
-a new place each time, as flash memory does, old bytes may survive until they are reused: the server can lock the key
-out as well (`tacit federation remove`).
+A running client checks its invitation, and ends when it finds the note. The journal stays. Flash memory writes to a new
+place each time, so old bytes may survive until their space is reused. So the server can lock the key out, too
+(`tacit federation remove`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit.network.federation import FORMAT, LEFT, read_invitation
 
 
 def leave(file: Path, beside: Path) -> str:
-    """Destroys the key of an invitation and leaves a note, also in the journal `beside` it; returns the name."""
+    """Destroys the key of an invitation and writes a note, there and in the journal `beside` it; returns the name."""
     name = read_invitation(file).name
     now = time.time()
     note = (
@@ -36,7 +36,7 @@ def leave(file: Path, beside: Path) -> str:
 
 
 def has_left(file: Path) -> bool:
-    """Whether an invitation is the note of a client that has left."""
+    """Returns whether an invitation is the note of a client that has left."""
     try:
         return LEFT in read_object(file)
     except (OSError, ValueError):
@@ -44,9 +44,9 @@ def has_left(file: Path) -> bool:
 
 
 def overwrite(file: Path, content: bytes = b"") -> None:
-    """Overwrites a file where it lies, up to its end: what was in it is not left in a freed block.
+    """Overwrites a file in place up to its end, so that no freed block keeps the old content.
 
-    A process that is killed has written all of the content or nothing: it is one write, filled up with spaces.
+    It is a single write, padded with spaces, so a killed process has written all of it or nothing.
     """
     with file.open("r+b", buffering=0) as opened:
         size = os.fstat(opened.fileno()).st_size

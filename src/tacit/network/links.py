@@ -1,6 +1,6 @@
-"""Links by which a browser is invited: the address of the page *Take part*, and a token behind #.
+"""Makes the links that invite a browser: the address of the page *Take part*, and a token after #.
 
-What stands behind # is not sent to any server when the link is opened, and is in no log.
+When the link is opened, the part after # is not sent to any server, so it is in no log.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A client's manners: it works only when its conditions hold, and at most once a period for each kind of work.
+"""Lets a client work only when its conditions hold, and at most once a period for each kind of work.
 
-Both are looked at before a task, and a client that does not take part trains nothing: it refuses with the reason
-`conditions` or `period`, which is all that the server learns. Its own journal says which condition it was.
+Both are checked before a task. A client that does not take part trains nothing and refuses with the reason `conditions`
+or `period`, which is all that the server learns. Its own journal says which condition it was.
 
-The journal is also the memory of the period, so it holds across restarts (`journal`). If the clock has gone back behind
-the last task, a line there says so, and the period counts from it.
+The period is computed from the journal, so it holds across restarts (`journal`). If the clock was set back behind the
+last task, a line in the journal says so, and the period counts from that line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Manners(NamedTuple):
-    """When a client takes part; with nothing set, always."""
+    """Holds when a client takes part; by default always."""
 
     conditions: Conditions = OPEN
     period: float = 0.0  # seconds

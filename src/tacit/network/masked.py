@@ -1,9 +1,9 @@
-"""The server's side of a secure sum over a network: four stages, each with a deadline, and the sum of who survives.
+"""Does the server's side of a secure sum over a network: four stages, each with a deadline.
 
-The state machine of `tacit.privacy.secure` decides what is taken; this module carries its bytes. A client that does not
-answer a stage in time, or answers wrongly, has dropped out. A sum that too few survive is abandoned: the model goes on
-as if nobody had reported. What clients report of their training otherwise (losses, norms) is not sent at all: it would
-say of one client what the masks hide.
+The state machine of `tacit.privacy.secure` decides which messages count, and this module carries its bytes. A client
+that does not answer a stage in time, or answers wrongly, has dropped out. If too few clients are left, the sum is
+abandoned, and the run continues as if nobody had reported. Clients do not send their usual reports of training (losses,
+norms), because these would reveal about one client what the masks hide.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def masked_sum(
     schema: Callable[[int], Schema],
     lr: float = 0.0,
 ) -> SecuredTotal:
-    """Returns the sum of what clients make of their work; says why, and raises `Abandoned`, if none is opened.
+    """Returns the sum of the results of clients' work; reports the reason and raises `Abandoned` if none is opened.
 
     The first `goal` clients that have done the work form the group; `schema` lays their messages out.
     """
@@ -144,7 +144,7 @@ def _first_tasks(
     terms: Terms,
     lr: float,
 ) -> dict[int, Parcel]:
-    """Returns the tasks of the first stage, with all that the work needs."""
+    """Returns the tasks of the first stage, with everything that the work needs."""
     facts = {"lr": lr, "work": work, "sum": terms.round_id.hex(), "group": terms.clients}
     more = {"schema": terms.schema.hex(), "seconds": len(STAGES) * office.terms.deadline}
     tasks = office.tasks(STAGES[0], t, arrays, asked, **facts, **more, place=0)
@@ -155,7 +155,7 @@ def _first_tasks(
 
 
 def _tasks(office: Office, stage: str, t: int, terms: Terms, sent: Mapping[int, bytes]) -> dict[int, Parcel]:
-    """Returns the tasks of a later stage: each client has a message of its own, and needs nothing else."""
+    """Returns the tasks of a later stage, each with one message for its client."""
     tasks = office.tasks(stage, t, {}, list(sent), sum=terms.round_id.hex())
     return {
         number: task._replace(arrays={"message": as_array(sent[number])}) for number, task in tasks.items()

@@ -1,10 +1,10 @@
-"""A client in the foreground: Flower's SuperNode for the connection, and this process for the work.
+"""Runs a client in the foreground: Flower's SuperNode for the connection, and this process for the work.
 
-A SuperNode would run whatever code the server ships with a run. Here it only carries messages: this process takes each
-task from it and answers with the Tacit that the person installed. What the server ships is never unpacked. The process
-stays, so programs are compiled once.
+A SuperNode alone would run any code that the server sends with a run. Here it only carries messages: this process takes
+each task from it and answers with the installed Tacit. Code from the server is never unpacked. The process stays, so
+programs are compiled once.
 
-The journal says what the client took part in, one line a task, for its person to read (`tacit federation log`).
+The journal says what the client took part in, one line a task, for its owner (`tacit federation log`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Journal = Callable[[dict[str, Any]], None]
 
 
 def reply_to(message: Message, answer: Answer, journal: Journal) -> Message:
-    """Returns the reply to one of Flower's messages; an error says why in a word, and nothing of the text."""
+    """Returns the reply to one of Flower's messages; an error gives its reason in a word, and nothing of the text."""
     line: dict[str, Any] = {}
     try:
         task = from_records(message.content)
@@ -115,7 +115,8 @@ def _task_of(client: RuntimeHttpClient) -> tuple[Message, Context]:
         raise
     except Exception as error:  # whatever a server sends
         raise TacitError(
-            f"the server sent what is no task ({type(error).__name__}); do both run the same Flower?"
+            f"the server sent something other than a task ({type(error).__name__}); use the same version of Flower on "
+            "both sides"
         ) from None
 
 
@@ -145,8 +146,8 @@ def run_client(
 ) -> None:
     """Takes part in a federation until it is interrupted, or returns once it has `left` for good.
 
-    Tasks are answered in a thread of their own, so leaving does not wait for a task that is being done. Its answer is
-    never sent, because the connection is closed first. `told` is called with each line of the journal.
+    A thread answers tasks, so leaving does not wait for a task in progress. Its answer is never sent, because the
+    connection is closed first. `told` is called with each line of the journal.
     """
     answer = mannered(answering(open_device(data)), manners, journal)
 

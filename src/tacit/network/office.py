@@ -1,7 +1,7 @@
-"""The server's desk: whom it can ask, what it asks, and which answers it accepts.
+"""Sends tasks to clients and decides which answers the server accepts.
 
 A `Courier` carries parcels: Flower's grid (`grid`), or a plain call in a test. A wrong answer is counted by its reason,
-and the server goes on with the rest.
+and the server continues with the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOOK = 1.0  # seconds between looks for clients
 
 
 class Post(Protocol):
-    """Tasks that are out, without rounds: more may be sent at any time, and answers come one by one."""
+    """Carries tasks without rounds: more can be sent at any time, and answers come one by one."""
 
     def send(self, number: int, task: Parcel, seconds: float) -> None:
         """Sends a task to a client, which may answer for so many seconds."""
@@ -54,7 +54,7 @@ class Courier(Protocol):
 
 
 class Terms(NamedTuple):
-    """How long and for how many clients a round waits."""
+    """Holds how long a round waits, and for how many clients."""
 
     deadline: float = 600.0  # seconds
     over: float = 1.3  # clients that are asked, for each that is needed
@@ -63,7 +63,7 @@ class Terms(NamedTuple):
 
 
 class Question(NamedTuple):
-    """How a question to clients stands: counts only."""
+    """Holds the state of a question to clients, in counts only."""
 
     task: str
     asked: int
@@ -116,7 +116,7 @@ class Office(NamedTuple):
     def answers(
         self, tasks: Mapping[int, Parcel], goal: int, check: Callable[[Parcel], Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Gives what `check` makes of every acceptable answer, until there are `goal` of them or time is up."""
+        """Yields the result of `check` for every accepted answer, until there are `goal` of them or time is up."""
         waiting, accepted = set(tasks), 0
         kinds = sorted({str(task.facts["kind"]) for task in tasks.values()})
         stands = Question(" ".join(kinds), len(tasks), goal, 0, time.time() + self.terms.deadline)

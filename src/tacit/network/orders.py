@@ -1,7 +1,7 @@
-"""Orders of work: a command writes one, SuperLink's app does what it says (`assignments`), and the command watches.
+"""Writes orders of work, which SuperLink's app carries out (`assignments`), and waits for their end.
 
-An order is a directory in the federation's `runs/`: `order.json`, and `ended.json` once it has ended. The app locks it
-while it works, so a run whose process has died is told from one that goes on.
+An order is a directory in the federation's `runs/`, with `order.json`, and `ended.json` once it has ended. The app
+locks the directory while it works, so a run whose process has died is distinguished from a running one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run(
     resume: bool = False,
     on_round: Callable[[dict[str, Any]], None] = lambda record: None,
 ) -> None:
-    """Makes the rounds of a configuration with the clients of a federation, and waits until they are made."""
+    """Trains a configuration with the clients of a federation, and waits for the end."""
     check_served(place)
     check(config, out, resume)
     said = {"config": settings.tables(config), "resume": resume or (out / "config.toml").is_file()}
@@ -65,7 +65,7 @@ def give(
     words: Vocabulary | None = None,
     on_round: Callable[[dict[str, Any]], None] = lambda record: None,
 ) -> Any:
-    """Has the server do some work, and waits until it is done; returns its answer. `out` is where its result goes."""
+    """Lets the server do some work and waits for the end; returns its answer. The result is written to `out`."""
     from tacit.network.app import write_bundle
 
     order = place.resolve() / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
@@ -93,7 +93,7 @@ def give(
 def _watch(
     place: Path, order: Path, number: int, out: Path, on_round: Callable[[dict[str, Any]], None]
 ) -> Any:
-    """Waits for the end of an order, and tells of each round; returns the answer. `number` is Flower's of the run."""
+    """Waits for the end of an order, reports each round and returns the answer; `number` is Flower's of the run."""
     told, asks = 0, time.monotonic() + _ASKS
     was_working = False
     while not (order / "ended.json").is_file():

@@ -1,7 +1,7 @@
-"""The text of one person on that person's device, and what tasks ask of it.
+"""Reads the text of one person on that person's device, as tasks need it.
 
-A client decides with its own copy of Tacit what a task may make it do: it reads the configuration as data and refuses
-what it does not know.
+A client decides with its own copy of Tacit what a task may ask for. It reads the configuration as data and refuses
+anything that it does not know.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.text.vocabulary import SPECIALS, Vocabulary
 
 
 class Device(NamedTuple):
-    """The text of one person, on that person's device."""
+    """Holds the text of one person, on that person's device."""
 
     messages: corpus.Corpus
 
@@ -37,12 +37,14 @@ def open_device(data: Path) -> Device:
         people = (
             "a corpus with splits" if isinstance(messages, corpus.SplitCorpus) else f"{len(messages)} people"
         )
-        raise TacitError(f"{data} holds the text of {people}; a client is one person: give a file of one")
+        raise TacitError(
+            f"{data} holds the text of {people}, but a client is one person; give a file with one person's text"
+        )
     return Device(messages)
 
 
 class Text(NamedTuple):
-    """A person's text as a model reads it."""
+    """Holds a person's text as a model reads it."""
 
     training: Packed
     held_out: Packed  # the latest messages
@@ -62,7 +64,7 @@ def person_text(numbered: Numbered, config: Config, words: Vocabulary) -> Text:
 
 
 class Person:
-    """A device that remembers how it has read its text."""
+    """Reads a device's text for tasks, and remembers the last reading."""
 
     def __init__(self, device: Device) -> None:
         self.device = device

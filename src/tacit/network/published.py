@@ -1,10 +1,10 @@
-"""Files that the gate hands out, such as a new model for the clients, and how a client fetches one.
+"""Publishes files through the gate, such as a new model for the clients, and fetches them on a client.
 
     GET /files/NAME             a file of the folder that `server --publish` named
     GET /files/manifest.json    {"files": {NAME: {"bytes": …, "sha256": …}}}
 
-The folder is read once, when the server starts, and answers come from that copy in memory: no path of a request is
-looked up on disk, and a file that is changed or added later is not seen. Whoever reaches the gate can read the files.
+The folder is read once, when the server starts, and answers come from that copy in memory. So no path of a request is
+looked up on disk, and later changes of the folder have no effect. Anybody who reaches the gate can read the files.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _LATE = 60.0  # seconds without a byte
 
 
 class Listed(NamedTuple):
-    """A file of a manifest."""
+    """Describes a file of a manifest."""
 
     bytes: int
     sha256: str
 
 
 def published(folder: Path) -> dict[str, bytes]:
-    """Returns the content of every path that is handed out; refuses a folder with anything but plain files."""
+    """Returns the content of every published path; refuses a folder with anything but plain files."""
     try:
         found = sorted(folder.iterdir())
         for file in found:
@@ -71,7 +71,7 @@ def sha256(data: bytes) -> str:
 
 
 def manifest(invitation: Invitation) -> dict[str, Listed]:
-    """Returns the files that a federation hands out, by name."""
+    """Returns the published files of a federation, by name."""
     try:
         said = json.loads(_get(invitation, MANIFEST, _LONG_MANIFEST))["files"]
         found = {
@@ -83,13 +83,13 @@ def manifest(invitation: Invitation) -> dict[str, Listed]:
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise TacitError(
-            f"{invitation.address} sends no manifest that can be read; ask who serves it"
+            f"{invitation.address} sends a manifest that cannot be read; ask its operator"
         ) from None
     return found
 
 
 def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
-    """Writes a published file; a file that is not the one of the manifest is refused and nothing is written."""
+    """Writes a published file; refuses one that does not match the manifest, and then writes nothing."""
     if out.exists():
         raise TacitError(f"{out} exists; choose another --out")
     every = manifest(invitation)
@@ -99,7 +99,7 @@ def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
         )
     data = _get(invitation, name, every[name].bytes)
     if len(data) != every[name].bytes or sha256(data) != every[name].sha256:
-        raise TacitError(f"{name} from {invitation.address} is not the file of its manifest; try again")
+        raise TacitError(f"{name} from {invitation.address} does not match the server's manifest; try again")
     write_atomic(out, data)
     return every[name]
 
@@ -123,7 +123,7 @@ def _get(invitation: Invitation, name: str, most: int) -> bytes:
                 size += len(part)
                 if size > most:
                     raise TacitError(
-                        f"{name} from {invitation.address} is larger than it should be; try again"
+                        f"{name} from {invitation.address} is larger than the server's manifest says; try again"
                     )
                 parts.append(part)
             return b"".join(parts)

@@ -1,10 +1,10 @@
-"""Replies from SuperLink's store, in bounded time and memory.
+"""Reads replies from SuperLink's store, in bounded time and memory.
 
 A reply is a tree of objects, "<Type> <ids of children> <length>\\0<body>", each named by its SHA-256. A client sends
-the tree first and the objects afterwards. Flower's own call is not made for strangers: it waits up to hours for
-objects that never come and blocks meanwhile, repeats a piece of an array as often as the reply says, and raises
-whatever the bytes make it raise. Here a reply that is not complete is left for later, its size is known before an
-array is put together, and whatever is wrong with it is a `Refusal`.
+the tree first and the objects afterwards. Flower's own call is not made for hostile clients: it
+blocks for up to hours on objects that never come, repeats a piece of an array as often as the reply says, and raises
+any error that the bytes cause. Here an incomplete reply is left for later, the size of an array is known before it is
+assembled, and any fault is a `Refusal`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_OBJECTS = 2_000  # a piece of an array has 5 MiB
 
 
 class Arriving(NamedTuple):
-    """A reply whose objects are being fetched."""
+    """Holds a reply whose objects are being fetched."""
 
     identity: str
     missing: list[str]

@@ -1,6 +1,6 @@
-"""The server in the foreground: Flower's SuperLink on loopback, and the gate that clients reach.
+"""Runs the server in the foreground: Flower's SuperLink on loopback, and the gate that clients reach.
 
-While it runs, it registers new invitations and locks removed clients out. When it ends, nothing of it is left running.
+While it runs, it registers new invitations and locks removed clients out. All its programs end with it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MANNERS = {
 
 
 class Pages(NamedTuple):
-    """What browsers are given."""
+    """Holds what is served to browsers."""
 
     port: int = 0  # of loopback; 0: nothing
     model: Path | None = None  # for the keyboard
@@ -59,8 +59,8 @@ def serve(
 ) -> None:
     """Serves a federation until it is interrupted; `host` is the address to listen on, all by default.
 
-    The files of the folder `publish` are handed out as they are now. With a port in `pages`, browsers on this machine
-    can take part there.
+    The files of the folder `publish` are offered as they are at the start. With a port in `pages`, browsers on this
+    machine can take part there.
     """
     home = federation.read(place)
     files = published(publish) if publish else NOTHING
@@ -98,7 +98,7 @@ def _keep(place: Path, superlink: subprocess.Popen[bytes], gates: Sequence[threa
 
 
 def settle_keys(place: Path) -> None:
-    """Registers the keys of clients that were invited since the last look, and locks out those that were removed."""
+    """Registers the keys of clients invited since the last call, and locks out those removed since."""
     known = _nodes(place)
     for client in federation.read(place).clients:
         if not client.public:  # a browser that has not come yet
@@ -134,7 +134,7 @@ def _plain(app: Any, port: int) -> uvicorn.Config:
 
 @contextmanager
 def _listening(config: uvicorn.Config) -> Iterator[threading.Thread]:
-    """Serves in a thread of its own, from when it listens until the end of the block."""
+    """Serves in a thread until the end of the block, which begins when the thread listens."""
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, daemon=True)

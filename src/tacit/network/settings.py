@@ -1,4 +1,4 @@
-"""What a server tells clients of its configuration, and which settings work over a network."""
+"""Prepares the configuration that clients get, and refuses settings that do not work over a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.text.vocabulary import Vocabulary
 
 
 def config_text(config: Config) -> str:
-    """Returns what a client is told of a configuration: everything but paths on the server, and its budget."""
+    """Returns the configuration that clients get: everything except paths on the server and the privacy budget."""
     text = dataclasses.replace(config.text, corpus=CLIENTS, words="", fingerprint="")
     privacy = dataclasses.replace(config.privacy, plan="", epsilon=0.0)
     return dump(dataclasses.replace(config, text=text, privacy=privacy))
@@ -47,4 +47,6 @@ def check_config(config: Config) -> None:
         if is_refused:
             table, _, name = key.partition(".")
             value = getattr(getattr(config, table), name)
-            raise TacitError(f"{key} = {value!r} works in the simulator only; set another or remove it")
+            raise TacitError(
+                f"{key} = {value!r} works in the simulator only; choose another value or remove it"
+            )

@@ -1,4 +1,4 @@
-"""What a federation's directory tells without Flower: whether it is served, who is invited, how its runs stand."""
+"""Reads the state of a federation from its directory, without Flower: its server, its clients and its runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STOPS = 30.0
 
 
 def is_locked(directory: Path) -> bool:
-    """Whether a process works in a directory."""
+    """Returns whether a process works in a directory."""
     number = os.open(directory, os.O_RDONLY)
     try:
         lock(number)
@@ -33,7 +33,7 @@ def is_locked(directory: Path) -> bool:
 
 
 def status(place: Path) -> dict[str, Any]:
-    """Returns how a federation stands."""
+    """Returns the state of a federation."""
     home = federation.read(place)
     return {
         "served": is_locked(place / "flower"),
@@ -65,11 +65,13 @@ def _server(file: Path) -> int:
     with contextlib.suppress(OSError, ValueError):
         if (number := int(read_regular(file))) > 1:
             return number
-    raise TacitError(f"{file} does not tell the server's process; end it with Ctrl-C where it runs")
+    raise TacitError(
+        f"{file} does not name the server's process; stop the server with Ctrl-C in its terminal"
+    )
 
 
 def record(file: Path) -> dict[str, Any]:
-    """Returns what a file of an order says."""
+    """Returns the content of a file of an order."""
     try:
         return read_object(file)
     except (OSError, ValueError) as error:
@@ -80,7 +82,7 @@ def record(file: Path) -> dict[str, Any]:
 
 
 def run_of(order: Path) -> dict[str, Any]:
-    """Returns how the run of an order stands."""
+    """Returns the state of an order's run."""
     said = record(order / "order.json")
     out, work = Path(str(said.get("out"))), str(said.get("work", "train"))
     ended = record(order / "ended.json") if (order / "ended.json").is_file() else {}

@@ -1,7 +1,7 @@
-"""Exact sums of arrays that arrive in any order, in memory that does not grow with their number.
+"""Adds arrays exactly, in any order, in memory that does not grow with their number.
 
-Floating-point sums depend on the order of their terms, and clients come as they like. So every number becomes an
-integer before it is added:
+Floating-point sums depend on the order of their terms, and clients answer in any order. So every number becomes two
+integers before it is added:
 
     x = hi · 2⁻²⁴ + lo · 2⁻⁵⁶,    hi = ⌊x · 2²⁴⌋,    0 ≤ lo < 2³²
 
@@ -21,7 +21,7 @@ _HIGH, _LOW = 2.0**24, 2.0**32
 
 
 class ExactSum:
-    """The sum of arrays by name; the order in which they are added changes no bit.
+    """Adds named arrays; their order changes no bit of the sum.
 
     >>> total = ExactSum({"w": (2,)})
     >>> total.add({"w": np.array([0.1, 1e-9], np.float32)})

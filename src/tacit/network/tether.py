@@ -1,8 +1,8 @@
-"""Runs a program that ends with the process that started it, however that one ends: `python tether.py PROGRAM …`.
+"""Runs a program that ends with the process that started it, however that process ends: `python tether.py PROGRAM …`.
 
-Nobody can act after kill -9. So Flower's programs watch their starter: standard input is a pipe that only the starter
-holds open. When it closes, the program is asked to end, which lets a SuperNode sign off from its server; what is still
-there of its process group a little later is killed. This file imports nothing of Tacit, so that it starts at once.
+A process cannot clean up after kill -9. So this one watches its starter: standard input is a pipe that only the starter
+holds open. When the pipe closes, the program is asked to end, so a SuperNode can sign off from its server. What is left
+of its process group a little later is killed. This file imports nothing of Tacit, so it starts at once.
 """
 
 from __future__ import annotations

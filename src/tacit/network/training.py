@@ -1,11 +1,11 @@
-"""A run whose clients are on a network: the same run directory, rounds and checkpoints as in the simulator.
+"""Trains a run with clients on a network, with the run directory, rounds and checkpoints of the simulator.
 
-Validation is federated: after a round, clients score the model on their own latest text, and sums come back, under
-masks where the run has them. The words are a public list (`text.words`), or clients count them before the first round
+Validation is federated: after a round, clients score the model on their own latest text and send sums, under masks if
+the run has them. The words are a public list (`text.words`), or clients count them before the first round
 (`beginning`).
 
-A run with noise asks nobody to score: the figures, and a best round that is chosen by them, would say without noise of
-the very people whom the noise hides. Its result is the model of the last round.
+A run with noise is not scored on its clients, because scores, and a best round chosen by them, would reveal without
+noise what the noise hides. Its result is the model of the last round.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ POPULATION = "population.json"  # of a private run
 def networked(config: Config) -> Config:
     """Returns a configuration for a network: the text is on the clients, who batch it by sentences.
 
-    Batches of equal words would need to know how long other people's sentences are.
+    Batches of equal numbers of words would depend on the lengths of other people's sentences.
     """
     return dataclasses.replace(
         config,
@@ -60,7 +60,7 @@ def networked(config: Config) -> Config:
 
 
 def capped(config: Config, clients: int) -> Config:
-    """Returns a configuration whose rounds ask for no more clients than there are; a private one as it is."""
+    """Returns a configuration whose rounds ask for at most all clients; a private one is unchanged."""
     sampling = config.sampling
     if sampling.clients <= clients or config.privacy.private:
         return config
@@ -68,7 +68,7 @@ def capped(config: Config, clients: int) -> Config:
 
 
 def check(config: Config, out: Path, resume: bool) -> None:
-    """Refuses a configuration or a directory before anybody is asked to do anything. Writes nothing."""
+    """Refuses a wrong configuration or directory before any client gets a task. Writes nothing."""
     config = privacy.planned(config, privacy.plan_of(config, out))
     check_config(config)
     directory.check(config, out, resume)
@@ -76,9 +76,10 @@ def check(config: Config, out: Path, resume: bool) -> None:
 
 
 def _population(config: Config, out: Path, invited: int) -> int:
-    """Returns how many clients a run is over: those invited by now; of a private run, by when it began.
+    """Returns the population of a run: the clients invited by now, or for a private run those invited when it began.
 
-    A client that joins later is in no group that keeps its rounds apart, and would change the denominator.
+    In a private run, a later client would change the denominator, and would be in none of the groups that separate a
+    client's rounds.
     """
     file = out / POPULATION
     if not config.privacy.private or not file.is_file():
@@ -104,7 +105,7 @@ def train(
 ) -> dict[str, Any]:
     """Trains a configuration over a network, in the directory `out`, and returns the summary of the run.
 
-    A `board` shows how the present round stands.
+    A `board` shows the present round.
     """
     plan = privacy.plan_of(config, out)
     config = privacy.planned(config, plan)

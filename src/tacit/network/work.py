@@ -1,13 +1,13 @@
-"""What travels between server and clients: a task and an answer, each arrays by name and a few facts.
+"""Defines the messages between server and clients: a task and an answer, each named arrays and a few facts.
 
     train      the model, its carried moments and the clip  →  the rule's message, moments and report
     evaluate   the model                                     →  sums of scores on the client's held-out text
     count, frequencies   a list of words                     →  counts of the client's words (`tasks.count`)
     personalize  the model, strategies                       →  the reports of a personalisation (`tasks.personalize`)
 
-A task also has the configuration, the words, the round, the client's number, and a secret that its answer repeats: an
-answer counts only for the task it belongs to. Nothing that arrives is trusted: every fact and array is checked before
-it is used, and a `Refusal` names its reason in a word, so that refusals can be counted.
+A task also has the configuration, the words, the round, the client's number, and a secret that its answer repeats, so
+an answer counts only for its own task. Nothing that arrives is trusted: every fact and array is checked before it is
+used. A `Refusal` names its reason in a word, so that refusals can be counted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CLIENT_REASONS = ("conditions", "period", "refused", "schema", "version", "kind"
 
 
 def work_of(facts: Facts) -> str:
-    """Returns the work that a task is part of: its kind, or what the first stage of a masked sum is for.
+    """Returns the work that a task belongs to: its kind, or for a secure sum the work of its first stage.
 
     >>> work_of({"kind": "train"}), work_of({"kind": "advertise", "work": "train"})
     ('train', 'train')
@@ -53,14 +53,14 @@ def work_of(facts: Facts) -> str:
 
 
 class Parcel(NamedTuple):
-    """A message: arrays by name, and facts (numbers and short texts) by name."""
+    """Holds a message: named arrays, and named facts (numbers and short texts)."""
 
     arrays: Mapping[str, np.ndarray]
     facts: Facts
 
 
 class Refusal(Exception):
-    """Why a parcel is refused: `reason` is one of a few words, `detail` says more and never quotes content."""
+    """Raised for a refused parcel: `reason` is one of a few words, `detail` says more and never quotes content."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -68,7 +68,7 @@ class Refusal(Exception):
 
 
 class Expected(NamedTuple):
-    """What an array of an answer must be."""
+    """Describes what an array of an answer must be."""
 
     shape: tuple[int, ...]
     dtype: np.dtype

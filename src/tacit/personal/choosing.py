@@ -1,7 +1,7 @@
-"""The server's part of a personalisation: tries the grid and other strategies, chooses, and lets the gate be measured.
+"""Does the server's part of a personalisation: tries the grid and other strategies, chooses, and measures the gate.
 
-It sees sums over people and nothing else, so it is the same whether people are simulated (`personalised`) or answer
-over a network (`tacit.network`).
+It sees only sums over people, so it is the same for simulated people (`personalised`) and for people on a network
+(`tacit.network`).
 """
 
 from __future__ import annotations

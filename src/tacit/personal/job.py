@@ -90,7 +90,7 @@ def read_word_run(path: Path) -> runs.Run:
     run = runs.load(path)
     if run.spelling:
         raise TacitError(
-            f"{path} predicts pieces of words, which clients of a federation do not get; give another run, or use "
+            f"{path} is over word-pieces, which a federation does not support; give a run over words, or use "
             "`tacit personalize`"
         )
     return run
@@ -100,8 +100,8 @@ def check_people(job: Job) -> None:
     """Refuses a job in which nobody has enough text."""
     if not len(job.users):
         raise TacitError(
-            f"{job.whose}: of {sum(job.users.left_out.values()):,} people nobody has enough text ({LEAST_MESSAGES} "
-            f"messages, {LEAST_WORDS} words, a known word in each part); give a corpus with more of each person"
+            f"{job.whose}: none of {sum(job.users.left_out.values()):,} people has enough text ({LEAST_MESSAGES} "
+            f"messages, {LEAST_WORDS} words, a known word in each part); give a corpus with more text of each person"
         )
 
 

@@ -89,7 +89,7 @@ def earlier_summary(out: Path, run: Path) -> dict[str, Any] | None:
 
 
 def link_from_report(run_report: Path, page: Path) -> None:
-    """Adds a link to `page` to the report of the run, where there is one and the page lies below it."""
+    """Adds a link to `page` to the report of the run, if the run has one and the page is below it."""
     if not run_report.is_file() or page.parent.parent != run_report.parent:
         return
     text = run_report.read_text("utf-8")

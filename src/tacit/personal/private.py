@@ -5,9 +5,9 @@ before. Each figure has a bound (`_BOUNDS`, in which words and log-likelihood ar
 report has an L2 norm of at most √(1 + 11 + 11), and a report to the gate √6. With R tables in all, normal noise of
 multiplier σ(ε, δ) √R on each gives ε at δ for everything that one person sends.
 
-50 groups of people would hold little but noise, so there are two, the halves that choose for one another. The cells of
-the histogram by tokens and by accuracy are added up first. After the noise, figures are clamped to what is possible,
-and rows of fewer than `min_people` people are set to 0. Both look only at noised sums.
+50 groups of people would hold little but noise, so there are two, the halves that choose for each other. The cells of
+the histogram by tokens and by accuracy are added up first. After the noise, figures are clamped to possible values, and
+rows of fewer than `min_people` people are set to 0. Both steps use only noised sums.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GATE_TABLES = 2  # one for what each half chose
 
 
 class Protection(NamedTuple):
-    """What is to protect the sums."""
+    """Holds the settings that protect the sums."""
 
     epsilon: float | None = None  # None: no noise
     delta: float = 1e-6
@@ -49,7 +49,7 @@ PLAIN = Release("personalisation", "none", reason="sums over people were release
 
 
 class Guard(NamedTuple):
-    """The two sums over people, protected, and what the ledger says about all of them."""
+    """Holds the two sums over people, protected, and their line in the ledger."""
 
     total: Callable[[Outcome, int], DeviceReport]
     gate_total: Callable[[Outcome, Outcome, Sequence[float], int], np.ndarray]
@@ -61,7 +61,7 @@ class Guard(NamedTuple):
 
 
 def check(protection: Protection) -> None:
-    """Refuses settings that protect nobody."""
+    """Refuses settings out of range."""
     if protection.epsilon is not None and not 0 < protection.epsilon <= 1e6:
         raise TacitError(f"--epsilon {protection.epsilon:g} must be above 0 and at most 1e+06")
     check_delta(protection.delta)

@@ -1,4 +1,4 @@
-"""The report of a personalisation: Table 1, Figures 2 and 3 of paper 3, and the effect of the gate."""
+"""Writes the report of a personalisation: Table 1, Figures 2 and 3 of paper 3, and the effect of the gate."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def who(summary: Mapping[str, Any]) -> str:
 
 
 def protection(summary: Mapping[str, Any]) -> str:
-    """Returns in words what protects the sums."""
+    """Returns a sentence about what protects the sums."""
     s = summary
     if s.get("epsilon") is not None:
         noise = f"The sums have noise: ε = {s['epsilon']:g} at δ = {s['delta']:g} for one person"

@@ -1,9 +1,9 @@
-"""Splits each person's text in time: to tune on, for the gate, to measure on.
+"""Splits each person's text in time into three parts: to tune on, for the gate, and to measure on.
 
-Paper 3 (section 3.3) splits 80/20; the gate needs three parts, by default 64/16/20. One pair of cuts serves both: the
-first two parts together are the 80 %. A whole message goes to the part in which its middle word falls, so nothing later
-is ever in an earlier part. Shares are of words, not of messages; text in word-pieces is split and counted in words, too
-(`ends` tells the pieces that end a word).
+Paper 3 (section 3.3) splits 80/20. The gate needs three parts, by default 64/16/20, of which the first two are the
+80 %. A whole message goes to the part that contains its middle word, so no part has text later than the next part's.
+Shares are of words, not of messages. Text in word-pieces is split and counted in words, too (`ends` marks the pieces
+that end a word).
 
 People with too little text are left out and counted by reason.
 """

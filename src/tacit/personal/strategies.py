@@ -1,8 +1,8 @@
-"""Strategies of personalisation, and the choice of one from other people's totals.
+"""Defines strategies of personalisation, and chooses one from other people's totals.
 
 A strategy (paper 3, section 3.3) is the part that is tuned, batches of B sentences at rate L, and what the personal
-model is mixed with. The grid over B and L is Table 1. `by text` gives each person a rate by how much text they have,
-which Figure 3 suggests: the best rate of each slice is read off the grid's totals, so trying it costs nothing.
+model is mixed with. The grid over B and L is Table 1. `by text` gives each person a rate by their amount of text, as
+Figure 3 suggests. The best rate of each slice is read off the grid's totals, so it costs no training.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAST_USERS = 5  # people of the choosing half that a slice needs for its own ra
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to personalise."""
+    """Describes one way to personalise."""
 
     batch: int  # B
     rates: tuple[float, ...]  # L: one for everybody, or one for each slice of tokens

@@ -1,10 +1,10 @@
-"""Sums over people: the server sees nothing else of a personalisation (paper 3, section 2).
+"""Computes sums over people, which are all that the server sees of a personalisation (paper 3, section 2).
 
 A device measures itself and sends one report of whole numbers: a 1 in a histogram (change of accuracy × tokens tuned
 on × accuracy before), and its figures in one of 50 groups of people, which it draws at random. Reports are trees of
-arrays that are only added, like the messages of training (`federated.aggregation`). Reals are sent in fixed point, so a
-total does not depend on the order, and secure aggregation or noise can be applied as they are. A sum over one person is
-that person's row; `alone` counts such people, and among a hundred there are many.
+arrays that are only added, like the messages of training (`federated.aggregation`). Real numbers are sent in fixed
+point, so a total does not depend on the order, and secure aggregation and noise work without changes. A sum over one
+person is that person's row. `alone` counts such people; among a hundred there are many.
 
 From totals come means, shares, histograms (Figure 2), slices (Figure 3), and intervals by the jackknife over groups.
 """

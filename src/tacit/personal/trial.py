@@ -35,7 +35,7 @@ from tacit.text.pieces import Pieces
 
 @dataclass(frozen=True)
 class Tuning:
-    """The settings of fine-tuning, beside B and L."""
+    """Holds the settings of fine-tuning other than B and L."""
 
     max_tokens: int = 5000  # T; 0: no limit
     epochs: int = 1  # E

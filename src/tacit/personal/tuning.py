@@ -1,10 +1,11 @@
-"""Paper 3's five steps for many people at once (section 2): split, measure, fine-tune, measure again, report.
+"""Fine-tunes and measures many people at once, by paper 3's five steps (section 2).
 
-One compiled program takes a group of people through fine-tuning and the measurement after it. On an accelerator they
-go side by side (`vmap`), each with a copy of the model; on CPU one after another, each for as many steps as they have
-batches; groups are spread over all local devices. Local training is that of a federated round (`federated.local`), and
-so is the packing of batches (`federated.batching`). Learning rates are arguments, one for each person, so a grid over
-rates compiles once. The global model is measured once; the program needs only the words that it got right.
+The steps are: split, measure, fine-tune, measure again, report. One compiled program fine-tunes a group of people and
+measures them afterwards. On an accelerator they run in parallel (`vmap`), each with a copy of the model. On CPU they
+run one after another, each for as many steps as they have batches. Groups are spread over all local devices. Local
+training and the packing of batches are those of a federated round (`federated.local`, `federated.batching`). Learning
+rates are arguments, one for each person, so a grid over rates compiles once. The global model is measured once; the
+program needs only the words that it got right.
 
 Fine-tuning ends after E epochs or with the batch that reaches T tokens, whichever comes first (section 3.3).
 """

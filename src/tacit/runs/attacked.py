@@ -1,6 +1,6 @@
-"""An attack in a run: the planted phrase in the run's words, and how well it took.
+"""Prepares the attack of a run, with the planted phrase in the run's words, and measures its success.
 
-tacit.federated.attacks defines the attacks.
+`tacit.federated.attacks` defines the attacks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tacit.text.vocabulary import UNK
 
 
 def attack_of(config: Config, ready: Prepared) -> Callable[[Cohort], Cohort]:
-    """Returns what the attack of a configuration makes of a cohort; nothing, where there is none."""
+    """Returns the function by which a configuration's attack changes a cohort; without an attack it changes nothing."""
     phrase = planted_phrase(config, ready) if config.attack.kind == "backdoor" else np.zeros(0, np.int32)
     return attack(config.attack, len(ready.clients), config.seed, len(ready.vocabulary), phrase.tolist())
 
@@ -48,7 +48,7 @@ def planted_phrase(config: Config, ready: Prepared) -> np.ndarray:
 
 
 def figures(config: Config, model: LanguageModel, params: Params, ready: Prepared) -> dict[str, Any]:
-    """Returns what the summary of a run says about its attack.
+    """Returns the figures of a run's attack for its summary.
 
     For a backdoor: the probability of the planted word after the trigger at the start of a message, and its rank.
     """

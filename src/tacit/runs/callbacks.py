@@ -1,4 +1,4 @@
-"""Callbacks of a training run: a progress bar (in a terminal or a notebook), and TensorBoard files."""
+"""Defines the callbacks of a training run: a progress bar (in a terminal or a notebook), and TensorBoard files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.runs.config import Config
 
 
 class Callback(NamedTuple):
-    """Functions that a training run calls; each may be left out.
+    """Holds functions that a training run calls; each is optional.
 
     Example:
         losses = []

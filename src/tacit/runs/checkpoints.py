@@ -1,9 +1,10 @@
-"""Checkpoints: parameter trees as safetensors.
+"""Writes and reads checkpoints: parameter trees as safetensors.
 
 A checkpoint is one safetensors file. It holds every leaf of the tree under its path ("params/gru0/input"). Its header
-holds one JSON string under the key "tacit": the format, the facts and the sha256 of everything. It is one key, because
-safetensors writes several in any order, and equal checkpoints must be equal bytes. Reading checks format, names,
-shapes, types and the sha256, so a damaged or foreign file gives a one-line error and never a wrong model. No pickle.
+holds one JSON string under the key "tacit": the format, the facts and the sha256 of everything. There is only one key,
+because safetensors writes several in any order, and equal checkpoints must be equal bytes. Reading checks format,
+names, shapes, types and the sha256, so a damaged or foreign file gives a one-line error and never a wrong model.
+Nothing is pickled.
 """
 
 from __future__ import annotations

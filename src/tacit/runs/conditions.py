@@ -1,7 +1,7 @@
-"""What a run over a network asks of the devices that take part: the table [conditions] of a configuration.
+"""Declares which devices a run over a network asks for: the table [conditions] of a configuration.
 
-Each client decides by itself (`tacit.network.manners`): these come on top of the conditions that its person has set,
-and the server learns no more than that a client did not take part.
+Each client decides by itself (`tacit.network.manners`). These conditions are added to those that its owner has set. The
+server learns only that a client did not take part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,7}")
 
 @dataclass(frozen=True)
 class ConditionsConfig:
-    """Whom a run asks for; an empty string asks for nothing."""
+    """Declares which devices a run asks for; an empty string asks for nothing."""
 
     language: str = ""  # such as "de", which also takes "de-AT"
     region: str = ""  # such as "AT"
@@ -26,7 +26,7 @@ class ConditionsConfig:
 
 
 def check(config: ConditionsConfig) -> None:
-    """Refuses what no device can state."""
+    """Refuses conditions that no device can state."""
     forms = {"language": (_TAG, "de"), "region": (_REGION, "AT"), "version": (_VERSION, "2.10")}
     for key, (form, example) in forms.items():
         value = getattr(config, key)
@@ -35,7 +35,7 @@ def check(config: ConditionsConfig) -> None:
 
 
 def refuse_in_simulator(config: ConditionsConfig) -> None:
-    """Refuses conditions where no device states anything."""
+    """Refuses conditions in the simulator, whose devices state nothing."""
     for key in config.__dataclass_fields__:
         if value := getattr(config, key):
             raise TacitError(

@@ -1,4 +1,4 @@
-"""The configuration of a run, as one frozen value.
+"""Defines the configuration of a run, as one frozen value.
 
 A configuration is a TOML file with one table for each part of a run. Each room declares its own table (`TextConfig` in
 text/, `ModelConfig` in models/, …); an aggregation rule and a server optimiser declare their own settings. This module
@@ -69,7 +69,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """A whole run."""
+    """Configures a whole run."""
 
     name: str = "run"
     seed: int = number(0, 0, 2**31 - 1)
@@ -224,7 +224,7 @@ def algorithm(config: Config) -> Algorithm:
 
 
 def from_anywhere(config: Config) -> Config:
-    """Returns the configuration with absolute paths, so that a run can be read from any folder."""
+    """Returns the configuration with absolute paths, so that a run can be read in any current directory."""
     corpus, inventory, words = map(_absolute, (config.text.corpus, config.text.inventory, config.text.words))
     text = dataclasses.replace(config.text, corpus=corpus, inventory=inventory, words=words)
     privacy = dataclasses.replace(config.privacy, plan=_absolute(config.privacy.plan))
@@ -232,7 +232,7 @@ def from_anywhere(config: Config) -> Config:
 
 
 def _absolute(given: str) -> str:
-    """Returns the full path of a file or directory; leaves a name, and a pipe, which has no lasting path."""
+    """Returns the full path of a file or directory; a name, and a pipe, which has no lasting path, are unchanged."""
     if isinstance(given, Named):  # of a run: its paths are absolute already
         return given
     path = user_path(given)
@@ -243,7 +243,8 @@ def _absolute(given: str) -> str:
 def from_tables(tables: Mapping[str, Any]) -> Config:
     """Returns a configuration from nested tables, checked key by key and then as a whole.
 
-    Custom rules and optimisers are not looked up, and their settings not checked: a finished run needs none of them.
+    Custom rules and optimisers are not looked up and their settings are not checked, because a finished run does not
+    need them.
     """
     config = _built(tables)
     for kind, table in (
@@ -256,7 +257,7 @@ def from_tables(tables: Mapping[str, Any]) -> Config:
 
 
 def _built(tables: Mapping[str, Any]) -> Config:
-    """Returns a configuration from nested tables without a look at the settings of rules and optimisers."""
+    """Returns a configuration from nested tables without checking the settings of rules and optimisers."""
     named = tables.get("model")
     if isinstance(named, Mapping) and "architecture" in named:  # a published model's name fills in its sizes
         rest = {k: v for k, v in named.items() if k != "architecture"}
@@ -296,7 +297,7 @@ def _built(tables: Mapping[str, Any]) -> Config:
 
 
 def _check_locale(config: Config) -> None:
-    """Refuses an unknown locale, and one whose words cannot be found here."""
+    """Refuses an unknown locale, and one whose segmenter is not installed."""
     try:
         locale = find(config.text.locale)
     except TacitError as error:

@@ -67,7 +67,7 @@ def read_config(path: Path) -> Config:
 
 
 def trust(path: Path, *others: str) -> None:
-    """Remembers that the user allows to read what a run names outside itself, and these other paths for it."""
+    """Remembers the user's consent to read the files that a run names outside itself, and these other paths."""
     text = read_config(path).text
     content = (path / "config.toml").read_bytes()
     for given in (*(getattr(text, key) for key in OUTSIDE), *others):
@@ -87,7 +87,7 @@ def check(config: Config, out: Path, resume: bool) -> None:
 
 
 def as_begun(config: Config, out: Path) -> Config:
-    """Returns the configuration with the fingerprint of the text that the run in this directory began with."""
+    """Returns the configuration with the text fingerprint of the run in this directory."""
     if not (out / "config.toml").is_file():
         return config
     return with_fingerprint(config, read_config(out).text.fingerprint)
@@ -99,7 +99,7 @@ def with_fingerprint(config: Config, fingerprint: str) -> Config:
 
 
 def _same(stored: Config, config: Config, out: Path) -> None:
-    """Refuses to resume with other settings; more rounds are allowed if the result equals that of one long run."""
+    """Refuses to resume with other settings; allows more rounds if the result equals that of one long run."""
     begun, now = settings.tables(stored), settings.tables(config)
     for part, a in begun.items():
         b = now[part]
@@ -125,21 +125,21 @@ def _same(stored: Config, config: Config, out: Path) -> None:
     was, every = stored.training.rounds, stored.training.evaluate_every
     if config.training.rounds > was and set(schedules) != {"constant"}:
         raise TacitError(
-            f"{out}: its learning rates are scheduled over {was} rounds, so it cannot take more; choose another --out"
+            f"{out}: its learning rates are scheduled over {was} rounds, so it cannot have more; choose another --out"
         )
     if config.training.rounds > was and config.privacy.mechanism == "matrix":
         raise TacitError(
-            f"{out}: its noise is correlated over {was} rounds, so it cannot take more; choose another --out"
+            f"{out}: its noise is correlated over {was} rounds, so it cannot have more; choose another --out"
         )
     if config.training.rounds > was and was % every:
         raise TacitError(
-            f"{out}: its last round, {was}, is not a multiple of training.evaluate_every = {every}, so it cannot take "
+            f"{out}: its last round, {was}, is not a multiple of training.evaluate_every = {every}, so it cannot have "
             "more rounds; choose another --out"
         )
 
 
 def place(out: Path) -> None:
-    """Makes the directory."""
+    """Makes the run directory."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -174,7 +174,7 @@ def read_words(config: Config, path: Path) -> Vocabulary | Spelling:
 
 
 def has_words(path: Path) -> bool:
-    """Whether a run has written its vocabulary."""
+    """Returns whether a run has written its vocabulary."""
     return (path / WORDS).is_file()
 
 
@@ -191,7 +191,7 @@ def read_best(path: Path, like: Params, rounds: range | None = None) -> Params:
     tree, facts = _checkpoint(path, BEST, like)
     if rounds and _round(path / BEST, facts, "round") not in rounds:
         raise TacitError(
-            f"{path / BEST} is of round {facts.get('round')}, and the best one was {rounds[0]}; restore it, or choose "
+            f"{path / BEST} is of round {facts.get('round')}, but the best round is {rounds[0]}; restore it, or choose "
             "another --out and train again"
         )
     return tree
@@ -218,9 +218,9 @@ def _value(file: Path, facts: Mapping[str, str]) -> float:
 
 
 def _checkpoint(path: Path, name: str, like: Any) -> tuple[Any, dict[str, str]]:
-    """Reads a checkpoint and the facts of its header; it must belong to the vocabulary.txt beside it.
+    """Reads a checkpoint and the facts of its header; refuses one of another vocabulary.
 
-    A checkpoint that does not name its vocabulary is not checked.
+    A checkpoint without the hash of a vocabulary is not checked.
     """
     tree, facts = load_tree(path / name, like)
     if "words" in facts and facts["words"] != _words_hash(path):

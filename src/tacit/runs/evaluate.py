@@ -28,9 +28,9 @@ def evaluate_run(
 ) -> dict[str, Any]:
     """Scores the best model on the run's held-out part, or on all of another corpus.
 
-    The held-out part is the people excluded from training, or the corpus's own test split; `seen` adds later text of
-    the people trained on. A private run has no `seen`: its figures would have no noise. With `federated` people score
-    the model one by one and only sums are known, so there is no interval over people.
+    The held-out part is the people excluded from training, or the corpus's own test split. `seen` adds later text of
+    the people trained on; a private run has no `seen`, because its figures would have no noise. With `federated` each
+    person scores the model and only sums are used, so there is no interval over people.
     """
     config = run.config
 

@@ -45,6 +45,6 @@ def without_format(tables: Mapping[str, Any], file: Path, required: bool) -> dic
 
 
 def in_run(file: Path) -> bool:
-    """Whether a configuration file is that of a run: config.toml with what a run writes beside it."""
+    """Returns whether a configuration file is that of a run: a config.toml with a run's other files next to it."""
     written = (file.parent / name for name in ("checkpoints", "metrics.jsonl", "vocabulary.txt"))
     return file.name == "config.toml" and any(path.exists() for path in written)

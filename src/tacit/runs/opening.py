@@ -1,7 +1,7 @@
 """Draws the opening of a report: a sentence, a picture, what left the phones, and how to try the model.
 
-It is for people who do not know what perplexity is. The picture is a hundred squares, one for each word of a hundred
-that people outside the training typed.
+It is for readers who do not know perplexity. The picture has a hundred squares, one for each of a hundred words that
+held-out people typed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ STYLE = """
 
 
 def hundred(shares: Mapping[str, float]) -> dict[str, int]:
-    """Rounds shares that add up to one to whole numbers that add up to a hundred.
+    """Rounds shares, which add up to one, to whole numbers that add up to a hundred.
 
-    The largest remainders are rounded up.
+    Those with the largest remainders are rounded up.
 
     >>> hundred({"first": 0.3333, "second": 0.1384, "neither": 0.5283})
     {'first': 33, 'second': 14, 'neither': 53}

@@ -1,4 +1,4 @@
-"""The summary of a run: its best round on validation, scored on held-out text."""
+"""Writes the summary of a run: its best round on validation, scored on held-out text."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Scores the best round, writes the figures to summary.json and returns them.
 
-    `private` is what the run says of its privacy. A private run has no figures of the people trained on (`seen`): they
-    would be computed from their text without noise.
+    `private` holds the run's figures of privacy. A private run has no figures of the people trained on (`seen`),
+    because they would be computed from their text without noise.
     """
     shapes = jax.eval_shape(model.init, jax.random.key(0))
     params = jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), shapes)

@@ -73,7 +73,7 @@ def _svg(figure: Any) -> str:
 def themed(svg: str) -> str:
     """Makes the SVG of a plot follow the colours of the page around it, in light and dark.
 
-    Ink becomes the page's own colour, paper becomes transparent, and each line's colour a variable that
+    Black becomes the page's text colour, white becomes transparent, and each line's colour a variable that
     `tacit.runs.report` sets.
 
     >>> themed('<svg><g style="fill: #ffffff; stroke: #000000"/><g style="stroke: #0b6e99"/></svg>')
@@ -86,7 +86,7 @@ def themed(svg: str) -> str:
 
 
 def colour_variables() -> str:
-    """Returns the CSS variables of `themed`: each line's colour, mixed with white where the page is dark."""
+    """Returns the CSS variables of `themed`: each line's colour, mixed with white on a dark page."""
     return " ".join(
         f"--c{i}: light-dark({colour}, color-mix(in srgb, {colour} 55%, white));"
         for i, colour in enumerate(COLOURS)
@@ -158,7 +158,7 @@ def epsilon_curve(points: Sequence[tuple[int, float]], delta: float) -> Figure:
 
 
 def picture(figure: Figure, suffix: str) -> bytes:
-    """Returns a figure as the content of a file, .svg or .png, with a mark in it by which Tacit knows its own."""
+    """Returns a figure as the content of an .svg or .png file, with a mark by which Tacit recognises its own files."""
     with rc_context(_STYLE):
         if suffix == ".svg":
             return f"<!-- {PICTURE} -->\n{_svg(figure)}".encode()

@@ -1,4 +1,4 @@
-"""The privacy of a run: its plan, its ledger and budget, and what its summary says of ε.
+"""Handles the privacy of a run: its plan, its ledger and budget, and the ε in its summary.
 
 Training needs no accounting library. A plan, which `tacit privacy plan --out FILE` writes, holds the noise multiplier,
 the ε after each round, and the matrix of correlated noise. A run copies it into its directory.
@@ -37,7 +37,7 @@ def plan_of(config: Config, out: Path) -> Plan | None:
 
 
 def planned(config: Config, plan: Plan | None) -> Config:
-    """Returns the configuration with what its plan decides; refuses a configuration that the plan is not for."""
+    """Returns the configuration with the values of its plan; refuses a configuration that contradicts the plan."""
     if plan is None:
         return config
     given, usual = config.privacy, PrivacyConfig()
@@ -66,19 +66,19 @@ def planned(config: Config, plan: Plan | None) -> Config:
 
 
 def check_population(config: Config, plan: Plan | None, population: int) -> None:
-    """Refuses a run that samples its clients more often than its plan says."""
+    """Refuses a run that samples its clients more often than its plan assumes."""
     if plan is None or plan.sampling != "poisson":
         return
     clients = cohort_size(config.sampling, population)
     if clients / population > plan.rate * (1 + 1e-9):
         raise TacitError(
-            f"the plan {config.privacy.plan} is for rounds with a share {plan.rate:g} of all clients, and {clients} of "
+            f"the plan {config.privacy.plan} is for a share {plan.rate:g} of all clients in a round, but {clients} of "
             f"{population} are {clients / population:g}; lower sampling.clients or make another plan"
         )
 
 
 def begin(config: Config, out: Path) -> None:
-    """Writes what a new private run records before its first round: its plan, and releases without noise."""
+    """Writes the plan of a new private run, and the releases before its first round."""
     if not config.privacy.private:
         return
     if config.privacy.plan and not (out / PLAN).is_file():
@@ -90,14 +90,17 @@ def begin(config: Config, out: Path) -> None:
 
 
 def first_releases(config: Config) -> list[Release]:
-    """Returns what a run releases before its first round: what it computes from clients' text without noise, and the
-    releases of files that were themselves computed from clients' text, such as words of `tacit count`."""
+    """Returns the releases of a run before its first round.
+
+    They are everything computed from clients' text without noise, and the releases of files that were computed from
+    clients' text, such as words of `tacit count`.
+    """
     files = [user_path(name) for name in (config.text.words, config.text.inventory) if name]
     return _plain_releases(config) + [release for file in files for release in ledger.inherited(file)]
 
 
 def check_budget(config: Config, out: Path) -> None:
-    """Refuses a budget that the plan cannot keep: it knows the rounds, and nothing that is released before them."""
+    """Refuses a budget if there are releases before the first round, which the plan does not count."""
     if not config.privacy.epsilon or ledger.read(out / ledger.NAME):  # a run that was begun has been checked
         return
     first = first_releases(config)
@@ -108,14 +111,14 @@ def check_budget(config: Config, out: Path) -> None:
         )
     if first:
         raise TacitError(
-            "privacy.epsilon is a budget for the rounds of a plan, and the words of this run were counted on clients, "
-            "which has an ε of its own; leave out privacy.epsilon and look with `tacit privacy show`, or take a word "
+            "privacy.epsilon is a budget for the rounds of a plan only, but the words of this run were counted on "
+            "clients, which also costs ε; remove privacy.epsilon and look with `tacit privacy show`, or give a word "
             "list that is not the clients'"
         )
 
 
 def _plain_releases(config: Config) -> list[Release]:
-    """Returns what a run computes from clients' text without noise, each with the reason why it has no ε."""
+    """Returns the releases from clients' text without noise, each with the reason why it has no ε."""
     reasons = {
         "vocabulary": "" if config.text.words else _WORDS,
         "bias from counts": BIAS if config.model.bias == "counts" else "",
@@ -124,15 +127,15 @@ def _plain_releases(config: Config) -> list[Release]:
 
 
 def rounds_released(out: Path) -> list[int]:
-    """Returns the rounds of a run's ledger; one that was repeated after a crash is there twice."""
+    """Returns the rounds of a run's ledger; a round that was repeated after a crash occurs twice."""
     return [r.round for r in ledger.read(out / ledger.NAME) if r.what == "round" and r.round]
 
 
 def rounds_left(config: Config, plan: Plan | None, out: Path) -> int:
-    """Returns how many more rounds the budget allows; all of them if there is none.
+    """Returns how many more rounds the budget allows; all of them without a budget.
 
-    The plan's ε are for rounds with independent noise that are all alike, so a repeated round is one more of them. The
-    ε of a repeated round of the matrix mechanism is not in the plan: no further round is allowed then.
+    The plan's ε are for equal rounds with independent noise, so a repeated round counts as one more. The plan has no ε
+    for a repeated round of the matrix mechanism, so no further round is allowed then.
     """
     if plan is None or not config.privacy.epsilon:
         return config.training.rounds
@@ -143,7 +146,7 @@ def rounds_left(config: Config, plan: Plan | None, out: Path) -> int:
 
 
 def epsilon(config: Config, plan: Plan | None, out: Path) -> tuple[float | None, str]:
-    """Returns the ε of a run and how it is known, or None and why it has none or is not known here."""
+    """Returns the ε of a run and how it was computed, or None and the reason why there is none."""
     privacy, noise = config.privacy, config.aggregation.noise
     if config.training.mode == "federated" and noise:
         return None, (

@@ -43,7 +43,7 @@ figure svg { max-width: 100%; height: auto } .scroll { overflow-x: auto }
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on the page."""
+    """Holds one model of the page."""
 
     name: str
     test: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Page:
-    """What a report shows."""
+    """Holds the content of a report."""
 
     title: str
     lead: str
@@ -71,8 +71,8 @@ def entry_of(run: Run, name: str | None = None) -> Entry:
     summary = run.summary
     if summary["test"] is None:
         raise TacitError(
-            f"{run.path}: nobody has scored this model, because a run with noise over a network asks nobody to; "
-            "measure it with `tacit evaluate` on text of other people"
+            f"{run.path}: this model has no scores, because a run with noise is not scored on the clients of a "
+            "federation; measure it with `tacit evaluate` on text of other people"
         )
     if any(part and part[key] is None for part in (summary["test"], summary["seen"]) for key in MEASURES):
         raise TacitError(f"{run.path / 'summary.json'}: a figure is not finite; train the run again")

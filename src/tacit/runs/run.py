@@ -1,4 +1,4 @@
-"""A run directory as one object: its configuration, data, best model and figures, each read on first use."""
+"""Reads a run directory as one object: its configuration, data, best model and figures, each on first use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """A run directory that `train` made, finished or not.
+    """Reads a run directory that `train` made, finished or not.
 
     The configuration is read and checked at once; vocabulary, model and parameters when they are first used.
 
@@ -162,7 +162,9 @@ class Run:
         return prepare(replace(self.config, text=text), words, data)
 
     def trust(self) -> Run:
-        """Allows to read the files that the run names outside itself, and returns the run; needed if others made it.
+        """Lets Tacit read the files that the run names outside itself, and returns the run.
+
+        Needed for a run that was made elsewhere.
 
         Example:
             tacit.Run("runs/theirs").trust().evaluate()

@@ -1,4 +1,4 @@
-"""The ε of a run, or of another directory with a ledger: what `tacit privacy show` prints and a report shows."""
+"""Computes the ε of a run, or of another directory with a ledger, for `tacit privacy show` and reports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DELTA = 1e-6  # where nothing else is said
 
 
 def spending(path: Path, delta: float | None = None) -> dict[str, Any]:
-    """Returns ε of all releases in a directory's ledger, with the reason if there is none.
+    """Returns the ε of all releases in a directory's ledger, or the reason why there is none.
 
-    Without `delta` it is the directory's own: privacy.delta in config.toml, or `delta` in summary.json.
+    `delta` defaults to the directory's own: privacy.delta in config.toml, or `delta` in summary.json.
     """
     releases = read(path)
     at = delta if delta is not None else own_delta(path)
@@ -44,11 +44,11 @@ def spending(path: Path, delta: float | None = None) -> dict[str, Any]:
 
 
 def of_model(path: Path, *files: Path, further: Sequence[Release] = ()) -> dict[str, Any]:
-    """Returns ε of a model that is made from a run, as entries of its summary.
+    """Returns the ε of a model that is derived from a run, as entries of its summary.
 
-    A model that is computed from the run's alone has the run's ε: no clients' text is looked at again. `files` are what
-    else it is made from, such as counts, and `further` what was computed from clients' text for it: these releases
-    count as well.
+    A model that is computed from the run's model alone has the run's ε, because no clients' text is read again. Two
+    kinds of releases are added: those of its other inputs, `files`, such as counts, and `further`, those of what was
+    computed from clients' text for this model.
     """
     releases = ledger.read(path / ledger.NAME)
     delta = own_delta(path)
@@ -76,7 +76,7 @@ def read(path: Path) -> list[Release]:
 
 
 def kinds(releases: Sequence[Release]) -> list[dict[str, Any]]:
-    """Returns the releases summed up: one entry for each kind, with how many there are."""
+    """Returns one entry for each kind of release, with the number of its releases."""
     groups: dict[tuple[Any, ...], list[Release]] = {}
     for one in releases:
         key = (one.what, one.mechanism, one.noise_multiplier, one.sampling, one.rate, one.reason)

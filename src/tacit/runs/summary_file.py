@@ -44,7 +44,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_scored(value: Any) -> bool:
-    """Whether a value is the scores of a text; null stands for one that is not finite or not known."""
+    """Returns whether a value is the scores of a text; null stands for a score that is not finite or not known."""
     if not isinstance(value, Mapping) or not all(key in value for key in MEASURES):
         return False
     half = value.get("ci95", {})
@@ -55,7 +55,7 @@ def _is_scored(value: Any) -> bool:
 
 
 def _is_traffic(value: Any) -> bool:
-    """Whether a value is the bytes of a client and round; null for central training."""
+    """Returns whether a value is the bytes of a client and round; null for central training."""
     return value is None or (
         isinstance(value, Mapping) and _is_count(value.get("up")) and _is_count(value.get("down"))
     )

@@ -58,7 +58,7 @@ _MEASURED = ("perplexity", "top1", "top3", "oov", "sll", "sll_without_oov", "per
 
 
 class Begun(NamedTuple):
-    """What the rounds of a run need, all of it checked."""
+    """Holds everything that the rounds of a run need, checked."""
 
     config: Config
     out: Path
@@ -149,9 +149,9 @@ def stopped(config: Config, rounds: int) -> str:
 
 
 def check_memory(config: Config, model: LanguageModel) -> None:
-    """Refuses a model whose copies do not fit: the server's weights and their step, and those of each device's client.
+    """Refuses a model whose copies do not fit: weights and step of the server, and of one client on each device.
 
-    Momentum, an optimiser's moments and activations are not counted: this is a lower bound.
+    This is a lower bound, because momentum, an optimiser's moments and activations are not counted.
     """
     count = count_parameters(jax.eval_shape(model.init, jax.random.key(0)))
     federated = config.training.mode == "federated"
@@ -234,7 +234,7 @@ def _record(out: Path, release: Release | None) -> None:
 
 
 def _unmeasured(best: str) -> float:
-    """Returns the value of a round that was not measured: any measured one is better."""
+    """Returns the value of a round that was not measured, which is worse than any measured one."""
     return 1e300 if best == "perplexity" else -1.0
 
 
@@ -248,7 +248,7 @@ def _evaluated_again(run: Begun) -> Best:
 
 
 def _identity(config: Config, ready: Prepared) -> dict[str, bytes]:
-    """Returns what all processes of a job must have in common; the path of the corpus may differ between hosts."""
+    """Returns what must be equal in all processes of a job; the path of the corpus may differ between hosts."""
     text = dataclasses.replace(config.text, corpus="", inventory="", words="", fingerprint=ready.fingerprint)
     parts = [ready.clients.sizes, ready.valid.tokens, ready.test.tokens]
     return {

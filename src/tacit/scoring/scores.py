@@ -76,7 +76,7 @@ class Sums:
 
 
 def added(parts: Iterable[Sums]) -> Sums:
-    """Returns the sum of sums over the same groups, in the order given; of none it is 0 in one group.
+    """Returns the total of sums over the same groups, in the order given; without any it is 0 in one group.
 
     >>> one = Scores(*(np.ones(2) for _ in range(6))).sums(np.zeros(2, int), 1)
     >>> added([one, one]).sentences.tolist(), added([]).sentences.tolist()

@@ -126,8 +126,8 @@ def read_population(
     population = population.without(aside) if aside and isinstance(population, corpus.Corpus) else population
     if config.fingerprint and not corpus.fits(population, config.fingerprint):
         raise TacitError(
-            f"{config.corpus} is not the text that the run was trained on: people or messages have changed, and so has "
-            "who is held out; restore that text, or train again"
+            f"{config.corpus} is not the text that the run was trained on: its people or messages have changed, so "
+            "other people would be held out; restore that text, or train again"
         )
     return population
 

@@ -49,7 +49,7 @@ def test_another_certificate(open_server: Served, told: Told, tmp_path: Path) ->
 def test_a_key_that_nobody_registered(open_server: Served, told: Told) -> None:
     ours = federation.read_invitation(open_server.folder / "ana.invitation")
     stranger = ours._replace(private=client_keys().private.decode(), name="eve")
-    assert "is the invitation still valid?" in refused(open_server, stranger)
+    assert "that the invitation is still valid" in refused(open_server, stranger)
     told("a key that nobody registered", "refused; the client ends with one line")
 
 
@@ -59,7 +59,7 @@ def test_a_clock_that_is_an_hour_off(open_server: Served, told: Told, skew: str)
     if not shutil.which("faketime"):
         pytest.skip("faketime is not installed (apt-get install faketime)")
     ours = federation.read_invitation(open_server.folder / "ana.invitation")
-    assert "is this device's clock right" in refused(open_server, ours, "faketime", "-f", skew)
+    assert "check that this device's clock is right" in refused(open_server, ours, "faketime", "-f", skew)
     told(
         f"a client's clock {skew} off",
         "its signature has the time in it and is refused; the client ends with one line",

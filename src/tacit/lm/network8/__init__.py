@@ -1,2 +1,4 @@
-"""Networks with 8 bits per weight that need numpy only: the file (`reader`, `writer`), the recurrence (`forward`), and
-the `Model` (`model`)."""
+"""Runs networks with 8 bits per weight with numpy alone.
+
+`reader` and `writer` handle the file, `forward` computes the recurrence, and `model` makes a `Model` of it.
+"""

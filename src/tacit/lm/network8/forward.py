@@ -1,8 +1,8 @@
-"""The recurrence of an 8-bit network in numpy, word by word.
+"""Computes the recurrence of an 8-bit network in numpy, word by word.
 
-The formulas are those of tacit.models.gru and tacit.models.lstm, which a test compares with these. Weights are
-8-bit, states and sums are float32. A caller that keeps the `State` pays one step and one product with the output for a
-word; for a letter of the next word it only looks up scores of words with that prefix.
+The formulas are those of tacit.models.gru and tacit.models.lstm; a test compares them. Weights are 8-bit, states and
+sums are float32. A caller that keeps the `State` pays one step and one product with the output matrix for each word.
+For a letter of the next word it only looks up scores of words with that prefix.
 """
 
 from __future__ import annotations

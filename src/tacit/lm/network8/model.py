@@ -1,4 +1,4 @@
-"""An 8-bit network as a `Model`.
+"""Wraps an 8-bit network as a `Model`.
 
 A keyboard queries it after every letter, and the context grows by one word at a time. So the last state is kept: the
 same context costs nothing, and one more word costs one step.

@@ -1,7 +1,7 @@
-"""Reads a network with 8 bits per weight, for phones that have room for the network itself; it needs numpy only.
+"""Reads a network with 8 bits per weight, for phones with enough room for the network itself; needs only numpy.
 
-Nothing here imports JAX. The file is memory-mapped and used as it is on disk; a block of a matrix becomes float32 only
-while it is multiplied, so that a network of n weights takes about n bytes. All numbers are little-endian.
+Nothing here imports JAX. The file is memory-mapped and used as it is on disk. A block of a matrix becomes float32 only
+while it is multiplied, so a network of n weights takes about n bytes. All numbers are little-endian.
 
     0    8 bytes  "TacitNN\\n"
     8    uint32   version, 1; a reader refuses a greater one
@@ -223,10 +223,10 @@ def _view(data: mmap.mmap, sections: Places) -> Network8:
 
 
 def _check_sums(a: Architecture, matrices: dict[str, Matrix]) -> None:
-    """Refuses scales so large that a product might overflow: probabilities would be no numbers.
+    """Refuses scales so large that a product might overflow, which would give NaN for probabilities.
 
-    Every product is at most its columns times its largest weight times its largest input. The input is a word's
-    embedding, a state, which is at most 1, or, of an LSTM, a projection of one; residuals add up the layers'.
+    A product is at most its number of columns times its largest weight times its largest input. The input is a word's
+    embedding, or a state, which is at most 1, or the projection of a state in an LSTM; residual layers add up theirs.
     """
 
     def largest(name: str) -> float:

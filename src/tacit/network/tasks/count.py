@@ -1,4 +1,4 @@
-"""Counting: a whitelist and λ → how often this client typed each word, clipped; without λ, what a model's bias needs.
+"""Counts a client's words over a whitelist, clipped to λ; without λ, for a model's output bias.
 
     count         words, limits [λ]   →  counts [λ, words], the client's own, clipped to each λ (paper 4, section 3.1)
     frequencies   words               →  counts [words], also of ends of sentences and unknown words
@@ -63,7 +63,7 @@ def _limits(arrays: Arrays) -> tuple[float, ...]:
 
 
 def begin_frequencies(person: Person) -> Callable[[Facts, Arrays], Arrays]:
-    """Returns the function that counts what this person's text has of a model's words."""
+    """Returns the function that counts the words of a model in this person's text."""
 
     def answer(facts: Facts, arrays: Arrays) -> Arrays:
         content, rest = without_words(arrays)
@@ -101,8 +101,8 @@ def network_round(office: Office, limits: Sequence[float]) -> Callable[[int], Ro
         counts = total.value()["counts"].astype(np.float64)
         if counts.max() >= _EXACT:
             raise TacitError(
-                f"a word was counted {counts.max():,.0f} times in round {t + 1}; sums are exact below {_EXACT:,}: "
-                "take a smaller λ"
+                f"a word was counted {counts.max():,.0f} times in round {t + 1}, but sums are exact only below "
+                f"{_EXACT:,}; give a smaller --lambda"
             )
         return Round(counts, total.count, len(asked) - total.count)
 

@@ -1,4 +1,4 @@
-"""Federated evaluation: the model → sums of scores on the client's held-out text (paper 5, section 6.3.2)."""
+"""Scores the model on a client's held-out text and sends sums: federated evaluation (paper 5, section 6.3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of work is."""
+"""Defines what a kind of work is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class Kind(NamedTuple):
-    """A kind of work: the facts that a task has beside `work.TASK_FACTS`, and the client's answer to it."""
+    """Describes a kind of work: the facts of a task besides `work.TASK_FACTS`, and the client's answer."""
 
     facts: Mapping[str, type]
     begin: Callable[

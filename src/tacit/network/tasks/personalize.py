@@ -1,10 +1,11 @@
-"""Personalisation: the model and strategies → the reports of paper 3 (section 2), which are only added.
+"""Personalises a model on a client and sends the reports of paper 3 (section 2), which are only added.
 
     stage "grid"   strategies            →  a device report for each strategy (`personal.sums`)
     stage "gate"   strategies, margins   →  a gate report for each strategy (`personal.gate`)
 
 A client fine-tunes the model on its own text and measures it on its later text, by the functions of the simulator. A
-report is whole numbers; no model and no gradient leaves the client. One with too little text says only why.
+report consists of whole numbers. No model and no gradient leaves the client. A client with too little text reports only
+the reason.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _MOST = 2**40  # of a figure in one person's report
 
 
 class Job(NamedTuple):
-    """What a task asks, beside the model."""
+    """Holds what a task asks for, besides the model."""
 
     strategies: tuple[Strategy, ...]
     tuning: trial.Tuning
@@ -165,7 +166,7 @@ def _wanted(job: Job) -> dict[str, Expected]:
 
 
 class Answered(NamedTuple):
-    """Sums over the clients that answered."""
+    """Holds sums over the clients that answered."""
 
     tables: dict[str, np.ndarray]  # [strategies, …]
     left_out: dict[str, int]  # by reason

@@ -1,16 +1,16 @@
-"""Secure sums: four tasks of one sum, answered by the state machine of `tacit.privacy.secure`.
+"""Answers the four tasks of a secure sum with the state machine of `tacit.privacy.secure`.
 
     advertise   what the work needs, and the terms of the sum  →  public keys
     share       the neighbours' keys                           →  sealed shares for them
     mask        the neighbours' shares                         →  the masked vector
     unmask      who survived                                   →  one share for each neighbour
 
-The client does its work (`WORKS`) at the first task. Whoever cannot, or is too slow, drops out before anybody has a
-mask in common with it. The result stays in this process as a vector of integers and leaves it under masks only.
+The client does its work (`WORKS`) at the first task. A client that fails or is too slow drops out before any other
+client shares a mask with it. The result stays in this process as a vector of integers, and leaves it only under masks.
 
-A client is in one sum at a time. It forgets a sum that is over, that has failed, that a newer one replaces, or whose
-time is up. It computes the layout of the vector and the least number of clients itself: a server that tells clients
-different ones gets keys that do not fit.
+A client is in one sum at a time. It forgets a sum that has ended or failed, that a newer one replaces, or whose time is
+up. It computes the layout of the vector and the least number of clients itself, so a server that gives clients
+different ones gets keys that do not match.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Work = Callable[[Facts, Arrays, int], tuple[Any, Schema]]  # (…, clients of th
 
 
 class Sum(NamedTuple):
-    """A sum that a client takes part in."""
+    """Holds a sum that a client takes part in."""
 
     client: Client
     vector: Vector
@@ -53,7 +53,7 @@ class Sum(NamedTuple):
 
 
 class Seat:
-    """What a client remembers of its last sum: its id always, and the rest until it is over."""
+    """Remembers a client's last sum: its id always, and the rest until the sum ends."""
 
     def __init__(self) -> None:
         self.id, self.sum = "", None  # type: str, Sum | None
@@ -109,7 +109,7 @@ def _scores(person: Person) -> Work:
 
 
 def scores_schema(clients: int) -> Schema:
-    """Returns how the sums of scores of a client become a vector."""
+    """Returns the layout of a client's sums of scores as a vector."""
     return codec.schema_of(_NO_SCORES, _MOST_SCORED, codec.most_bits(_MOST_SCORED, clients))
 
 

@@ -1,4 +1,4 @@
-"""Training: the model, its carried moments and the clip → the rule's message, moments and report."""
+"""Trains the model on a client, and sends the rule's message, its moments and a report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def own_cohort(text: Packed, config: Config, number: int, t: int) -> Cohort:
 
 
 class Prepared(NamedTuple):
-    """A configuration as this client has understood and compiled it."""
+    """Holds a configuration as this client has read and compiled it."""
 
     # (broadcast, number, round, learning rate) → reply as it travels; refuses one that is not finite
     train: Callable[[Broadcast, int, int, float], Any]
@@ -54,7 +54,7 @@ class Prepared(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What a client has trained, before it sends anything."""
+    """Holds what a client has trained, before it sends anything."""
 
     reply: Reply
     sent: Broadcast

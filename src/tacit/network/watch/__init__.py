@@ -1,4 +1,4 @@
-"""Watching a federation: `state` reads its directory, `page` shows that in a browser, `terminal` in a terminal.
+"""Shows a federation: `state` reads its directory, `page` shows it in a browser, and `terminal` in a terminal.
 
-Watching needs neither Flower nor the server: whoever may read the directory may watch. It shows counts, never clients.
+This needs neither Flower nor the server, only the right to read the directory. It shows counts, never single clients.
 """

@@ -1,4 +1,4 @@
-"""The page of a federation, on this machine only: the server of the keyboard page, and one answer that changes."""
+"""Serves the page of a federation, on this machine only: fixed files, and the present state as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATE = "/state.json"
 
 
 class Watched(Mapping[str, Answer]):
-    """The files of the page, and how the federation stands now."""
+    """Serves the files of the page, and the present state of the federation."""
 
     def __init__(self, place: Path) -> None:
         here = resources.files("tacit.network.watch") / "static"

@@ -1,4 +1,4 @@
-"""What there is to see of a federation, read from its directory: the present round, the rounds made, ε, refusals."""
+"""Reads what a federation shows from its directory: the present round, the rounds made, ε, refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOG = 64 * 1024  # bytes of the log's end that are read
 
 
 def state(place: Path) -> dict[str, Any]:
-    """Returns how a federation and its latest run stand."""
+    """Returns the state of a federation and of its latest run."""
     home = federation.read(place)
     said: dict[str, Any] = {
         "time": time.time(),
@@ -106,7 +106,7 @@ def _epsilon(out: Path, changed: int) -> tuple[float | None, str]:
 
 
 def _latest(every: list[Path]) -> Path | None:
-    """Returns the order that is being worked on, or the newest."""
+    """Returns the order in progress, or the newest one."""
     running = [order for order in every if is_locked(order)]
     return (running or every or [None])[-1]  # type: ignore[list-item]
 
@@ -116,7 +116,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _progress(file: Path) -> dict[str, Any] | None:
-    """Returns how the present question stands; None if nothing tells it, or not as `Board.tell` writes it."""
+    """Returns the state of the present question; None without a file that `Board.tell` wrote."""
     said = _object(file)
     figures = all(is_figure(said.get(name)) for name in _FIGURES)
     words = isinstance(said.get("task"), str) and isinstance(said.get("refused"), dict)

@@ -1,4 +1,4 @@
-"""A federation in a terminal: the present round with a bar to its goal, refusals, and the last rounds."""
+"""Shows a federation in a terminal: the present round with a bar to its goal, refusals, and the last rounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show(place: Path, console: Console) -> None:
 
 
 def picture(said: dict[str, Any]) -> RenderableType:
-    """Returns how a federation stands, to be printed."""
+    """Returns the state of a federation as printable text."""
     served = "served on" if said["served"] else "not served; clients connect to"
     parts: list[RenderableType] = [_text(f"{served} {said['address']}, {said['invited']} clients invited")]
     run, now = said["run"], said["now"]
