@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from tacit.base.errors import TacitError, nearest, shown
-from tacit.base.files import write_atomic
+from tacit.base.files import followed, write_atomic
 from tacit.base.locks import held
 from tacit.base.reading import read_object, read_regular
 from tacit.base.transaction import Kind, transaction
@@ -138,7 +138,8 @@ def invite(place: Path, name: str, out: Path) -> Invitation:
         _check_room(federation, name)
         if not given.private:
             given = given._replace(private=client_keys().private.decode())
-            write_atomic(out, json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n", secret=True)
+            said = json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n"
+            write_atomic(followed(out), said, secret=True)
         public = public_of(given.private)
         write_atomic(place / "clients" / f"{name}.pub", f"{public} {name}\n")
         _write(federation._replace(clients=(*federation.clients, Client(name, public))))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from tacit.base.errors import TacitError
-from tacit.base.files import write_atomic
+from tacit.base.files import followed, write_atomic
 from tacit.network.federation import Invitation
 
 MANIFEST = "manifest.json"
@@ -100,7 +100,7 @@ def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
     data = _get(invitation, name, every[name].bytes)
     if len(data) != every[name].bytes or sha256(data) != every[name].sha256:
         raise TacitError(f"{name} from {invitation.address} is not the file of its manifest; try again")
-    write_atomic(out, data)
+    write_atomic(followed(out), data)
     return every[name]
 
 
