@@ -15,7 +15,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,12 +57,8 @@ def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
 
 def followed(out: Path) -> Path:
     """Returns the file that a path of the user's leads to, links followed; refuses what is no regular file."""
-    try:
-        target = Path(os.path.realpath(out)) if out.is_symlink() else out
-    except OSError as error:
-        raise cannot_write(out, error) from None
-    check_own(target)
-    return target
+    _check_kind(out, out.stat)
+    return Path(os.path.realpath(out)) if out.is_symlink() else out
 
 
 def check_own(path: Path) -> None:
@@ -70,8 +66,12 @@ def check_own(path: Path) -> None:
 
     A directory of results may come from somebody else, and a link in it would lead to a file of others.
     """
+    _check_kind(path, path.lstat)
+
+
+def _check_kind(path: Path, look: Callable[[], os.stat_result]) -> None:
     try:
-        mode = path.lstat().st_mode
+        mode = look().st_mode
     except FileNotFoundError:
         return
     except OSError as error:
