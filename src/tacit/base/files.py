@@ -57,7 +57,7 @@ def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
 
 def followed(out: Path) -> Path:
     """Returns the file that a path of the user's leads to, links followed; refuses what is no regular file."""
-    _check_kind(out, out.stat)
+    _check_kind(out, out.stat, "choose another --out")
     return Path(os.path.realpath(out)) if out.is_symlink() else out
 
 
@@ -66,10 +66,10 @@ def check_own(path: Path) -> None:
 
     A directory of results may come from somebody else, and a link in it would lead to a file of others.
     """
-    _check_kind(path, path.lstat)
+    _check_kind(path, path.lstat, "remove it, or choose another --out")
 
 
-def _check_kind(path: Path, look: Callable[[], os.stat_result]) -> None:
+def _check_kind(path: Path, look: Callable[[], os.stat_result], remedy: str) -> None:
     try:
         mode = look().st_mode
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def _check_kind(path: Path, look: Callable[[], os.stat_result]) -> None:
         raise cannot_write(path, error) from None
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "no regular file")
-        raise TacitError(f"cannot write {path}: it is {kind}; remove it, or choose another --out")
+        raise TacitError(f"cannot write {path}: it is {kind}; {remedy}")
 
 
 def inside(folder: Path, name: str) -> Path:
