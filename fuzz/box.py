@@ -4,6 +4,7 @@
     BOX/home      HOME; new files are allowed (caches), old ones must stay
     BOX/tmp       TMPDIR, likewise
     BOX/outside   what hostile input tries to reach: read, replace or delete
+    BOX/endless.toml   a device that can be read for ever
 
 Every file is recorded before and after: kind, mode, size, time, content.
 """
@@ -50,6 +51,11 @@ class Box(NamedTuple):
         """Files of somebody else."""
         return self.root / "outside"
 
+    @property
+    def endless(self) -> Path:
+        """A device of its own that can be read for ever; without the right to make one, a link to the real one."""
+        return self.root / "endless.toml"
+
 
 def make(root: Path) -> Box:
     """Makes a box with its canaries."""
@@ -72,6 +78,11 @@ def make(root: Path) -> Box:
         path.write_text(content, "utf-8")
     if not (box.outside / "link").is_symlink():
         (box.outside / "link").symlink_to("secret.jsonl")
+    if not os.path.lexists(box.endless):
+        if os.geteuid() == 0:
+            os.mknod(box.endless, stat.S_IFCHR | 0o444, os.makedev(1, 5))
+        else:
+            box.endless.symlink_to("/dev/zero")
     return box
 
 

@@ -83,6 +83,7 @@ def varied(draw: random.Random, arguments: list[str], box: Box, nul: bool = True
                 mutate.number(draw),
                 str(box.outside / "secret.jsonl"),
                 str(box.outside),
+                str(box.endless),
                 "no/such/thing",
                 ".",
                 "",

@@ -8,6 +8,7 @@ A request is a JSON line on standard input, the answer one on standard output:
     user                                     the number of the user it runs as
     points, kill_at, log                     kills it at a point of writing (`fuzz.write_points`)
     serves_nobody                            `tacit serve` ends once it could serve
+    publishes                                `tacit data get` fetches a corpus of this folder (`fuzz.corpus`)
 
 The answer has the exit code, what the process printed, its peak memory, and the memory that it had inherited.
 """
@@ -26,6 +27,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 MOST = 1 << 20  # bytes of output that are kept
@@ -72,6 +74,10 @@ def become(request: dict[str, Any], out: int, err: int) -> None:
         import socketserver
 
         socketserver.BaseServer.serve_forever = lambda self, poll_interval=0.5: None  # type: ignore[method-assign]
+    if "publishes" in request:
+        from fuzz import corpus
+
+        corpus.publish(Path(request["publishes"]))
     if "points" in request:
         from fuzz import write_points
 

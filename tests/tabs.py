@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from served import until
 from tacit.network.browsers import site
-from tacit.network.flower import free_port
 from tacit.network.gate import Doors, Join, gate
-from tacit.network.server import _listening, _plain
+from tacit.network.server import _bound, _manners, _serving
 
 PATIENCE = 60_000  # milliseconds
 KEEP = """async (lines) => {
@@ -86,6 +87,5 @@ def pages(join: Join | None = None, transport: Any = None) -> Iterator[str]:
     """The pages for browsers behind a real gate; gives their address. `transport` stands for SuperLink."""
     answer = transport or httpx.MockTransport(lambda request: httpx.Response(503))
     app = gate("http://127.0.0.1:1", "", answer, Doors(pages=site(), join=join))
-    port = free_port()
-    with _listening(_plain(app, port)):
-        yield f"http://127.0.0.1:{port}"
+    with _bound("127.0.0.1", 0) as bound, _serving(_manners(Path(os.devnull), app), bound):
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"

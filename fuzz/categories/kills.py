@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ from fuzz.trial import Ending, Fault
 from tacit.privacy.ledger import NAME
 
 _LIMIT = 30.0
-_HOW: dict[str, Any] = {"serves_nobody": True}
 VOLATILE = (
     "report.html",
     "timings.jsonl",
@@ -73,6 +72,7 @@ SCENARIOS: dict[str, Scenario] = {
     "report": Scenario("report", None, swaps=False),
     "federation init": Scenario("federation init", None),
     "import": Scenario("data import", None),
+    "get": Scenario("data get", None, swaps=False),  # several files, each of them whole
     "invite": Scenario(
         "federation invite", (), False, (), ("federation.json", "cleo.pub", "cleo.invitation"), "exists"
     ),
@@ -91,6 +91,15 @@ _OF_FEDERATION: dict[
     "federation remove": lambda home: ["remove", str(home), "ana"],
     "federation leave": lambda home: ["leave", str(home / "ana.invitation")],
 }
+
+
+def _how(name: str, material: Material) -> dict[str, Any]:
+    """Returns how the forked process of a scenario differs from a real one (`fuzz.warm`)."""
+    how: dict[str, dict[str, Any]] = {
+        "serve": {"serves_nobody": True},
+        "data get": {"publishes": str(material.folder)},
+    }
+    return how.get(SCENARIOS[name].command, {})
 
 
 def prepared(name: str, box: Box, material: Material) -> tuple[Path, list[str]]:
@@ -183,7 +192,9 @@ def _undisturbed(name: str, root: Path, material: Material) -> tuple[dict[str, b
     log = root.with_name("points")
     log.unlink(missing_ok=True)
     arguments = _resumed(name, out, arguments)
-    ended = processes.forked(box, arguments, limit=_LIMIT, points=str(box.work), log=str(log), **_HOW)
+    ended = processes.forked(
+        box, arguments, limit=_LIMIT, points=str(box.work), log=str(log), **_how(name, material)
+    )
     if ended.code:
         raise Fault("crash", f"{name} does not end well undisturbed: {ended.err}")
     return files_of(out), len(log.read_text("utf-8").splitlines())
@@ -216,13 +227,13 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
         points=str(box.work),
         kill_at=point,
         log=str(log),
-        **_HOW,
+        **_how(name, material),
     )
     if killed.code != -9:
         raise Fault("crash", f"{name}, point {point}: not killed: {killed.code}, {killed.err[-300:]}")
     volatile = (*VOLATILE, *scenario.volatile)
     is_new = check_whole(name, out, old, new, volatile) if scenario.swaps else False
-    _check_again(name, out, arguments, new, is_new, box)
+    _check_again(name, out, arguments, new, is_new, box, _how(name, material))
     boxes.check_untouched(box, before, (out,))
     return "ok"
 
@@ -234,10 +245,16 @@ def _resumed(name: str, out: Path, arguments: list[str]) -> list[str]:
 
 
 def _check_again(
-    name: str, out: Path, arguments: list[str], new: dict[str, bytes], is_new: bool, box: Box
+    name: str,
+    out: Path,
+    arguments: list[str],
+    new: dict[str, bytes],
+    is_new: bool,
+    box: Box,
+    how: Mapping[str, Any],
 ) -> None:
     """Runs the command again and compares its result with the undisturbed one."""
-    again = processes.forked(box, _resumed(name, out, arguments), limit=_LIMIT, **_HOW)
+    again = processes.forked(box, _resumed(name, out, arguments), limit=_LIMIT, **how)
     scenario = SCENARIOS[name]
     if again.code == 2 and (
         (is_new and "exists" in again.err) or (scenario.done and scenario.done in again.err)

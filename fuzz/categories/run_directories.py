@@ -21,6 +21,7 @@ from tacit.runs import report
 
 _JSON = ("summary.json", "ngram/summary.json", "personal/summary.json")
 _LINES = ("metrics.jsonl", "timings.jsonl")
+_WRITTEN = ("report.html", "keyboard", "keyboard/network.tacit", "keyboard/made.json")
 
 
 def _damage(draw: random.Random, run: Path, box: Box) -> bool:
@@ -73,11 +74,24 @@ def _damage(draw: random.Random, run: Path, box: Box) -> bool:
     return kind == 7
 
 
+def _lead_out(draw: random.Random, run: Path, box: Box) -> None:
+    """Puts a link in a place that is written, to a file or folder of others."""
+    place = run / draw.choice(_WRITTEN)
+    if place.parent != run:
+        place.parent.mkdir()
+        (place.parent / "made.json").write_text("{}\n", "utf-8")
+    place.unlink(missing_ok=True)
+    place.symlink_to(box.outside / draw.choice(("docs", "page.html", "secret.jsonl", "nothing")))
+
+
 def trial(draw: random.Random, box: Box, material: Material, number: int) -> Ending:
     run = box.work / "run"
     shutil.copytree(material.run, run)
     shutil.copytree(material.ngram, run / "ngram")
-    is_hostile = _damage(draw, run, box)
+    leads_out = number % 10 == 9
+    is_hostile = False if leads_out else _damage(draw, run, box)
+    if leads_out:
+        _lead_out(draw, run, box)
 
     def look() -> None:
         opened = tacit.Run(run)
@@ -101,6 +115,7 @@ def trial(draw: random.Random, box: Box, material: Material, number: int) -> End
     # a page for a run whose n-grams are damaged distils new ones, which takes long
     names = sorted(uses) if is_hostile else sorted(set(uses) - {"serve"})
     use = draw.choice(names) if draw.random() < 0.7 or not is_hostile else "serve"
+    use = draw.choice(("plot", "serve")) if leads_out else use
     ours = {"plot": (run / "report.html",), "serve": (run / "keyboard",)}.get(use, ())
     with untouched(box, ours):
         return refusable(uses[use])

@@ -14,8 +14,9 @@ import kill_points
 from commands import file_size_limit
 from tacit.base import files
 from tacit.base.errors import TacitError
-from tacit.base.files import append_line, check_file, read_lines, to_json, write_atomic
+from tacit.base.files import append_line, check_file, followed, inside, read_lines, to_json, write_atomic
 from tacit.base.locks import part_of
+from tacit.privacy import ledger
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -71,10 +72,12 @@ def test_only_regular_files_are_replaced(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "null").symlink_to("/dev/null")
     (tmp_path / "loop").symlink_to("loop")
     before = {path.name: path.lstat().st_ino for path in tmp_path.iterdir()}
-    kinds = {"fifo": "a FIFO", "folder": "a directory", "socket": "a socket", "null": "a device", "loop": ""}
-    for name, kind in kinds.items():
-        with pytest.raises(TacitError, match=f"cannot write .*{name}: .*{kind}"):
-            write_atomic(tmp_path / name, "x")
+    kinds = {"fifo": "a FIFO", "folder": "a directory", "socket": "a socket", "null": "a symbolic link"}
+    for name, kind in (kinds | {"loop": "a symbolic link"}).items():
+        for write in (write_atomic, append_line):
+            with pytest.raises(TacitError, match=f"cannot write .*{name}: it is {kind}"):
+                write(tmp_path / name, {})
+    for name, kind in (kinds | {"null": "a device", "loop": ""}).items():
         with pytest.raises(TacitError, match=f"cannot write .*{name}: .*{kind}"):
             check_file(tmp_path / name, b"x", "a page")
     assert {path.name: path.lstat().st_ino for path in tmp_path.iterdir()} == before
@@ -82,12 +85,12 @@ def test_only_regular_files_are_replaced(tmp_path: Path, monkeypatch: pytest.Mon
         write_atomic(Path("/dev/null"), "x")
 
 
-def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+def test_a_link_that_the_user_names_is_followed_and_stays(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     for name in ("link", "link again"):
         link = tmp_path / name
         link.symlink_to("real/a.txt")  # at first there is nothing
-        write_atomic(link, name)
+        write_atomic(followed(link), name)
         assert link.is_symlink() and (tmp_path / "real/a.txt").read_text() == name
     assert [p.name for p in (tmp_path / "real").iterdir()] == ["a.txt"]
 
@@ -152,14 +155,22 @@ def test_a_log_keeps_whole_lines_only_when_the_disk_is_full(tmp_path: Path) -> N
     assert text.endswith("\n") and [json.loads(line)["round"] for line in text.splitlines()] == [1, 2]
 
 
-def test_a_log_of_others_is_not_written(tmp_path: Path) -> None:
-    """Whoever makes a run's directory may put a link in place of its log."""
-    other = tmp_path / "other"
-    other.write_text("somebody's\n")
-    (tmp_path / "log.jsonl").symlink_to(other)
-    with pytest.raises(TacitError, match=r"cannot write .*log\.jsonl: it is not a regular file"):
-        append_line(tmp_path / "log.jsonl", {"round": 1})
-    assert other.read_text() == "somebody's\n"
+def test_a_link_in_place_of_a_file_of_ours_is_not_followed(tmp_path: Path) -> None:
+    """Whoever makes a run's directory may put a link in place of a log, a report or a folder."""
+    other, link = tmp_path / "other", tmp_path / "log.jsonl"
+    other.write_text("somebody's line without its end")
+    link.symlink_to(other)
+    writers = (
+        lambda: append_line(link, {"round": 1}),
+        lambda: write_atomic(link, "x"),
+        lambda: ledger.append(link, ledger.Release("round", "none", reason="a test")),
+        lambda: inside(tmp_path, "log.jsonl"),
+    )
+    for write in writers:
+        with pytest.raises(TacitError, match=r"cannot write .*log\.jsonl: it is a symbolic link"):
+            write()
+    assert other.read_text() == "somebody's line without its end" and link.is_symlink()
+    assert inside(tmp_path, "new") == tmp_path / "new"
 
 
 def test_a_log_that_cannot_be_there_has_no_lines(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -142,11 +144,30 @@ def test_processes_share_the_rows(tacit, tmp_path):
     assert set(measured(entry, tmp_path / "results")) == {row.label for row in entry.rows}
 
 
-def test_a_process_that_fails_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes.sys, "executable", "/bin/false")
-    done = processes.run_shared(ENTRIES, tmp_path / "results", None, 1.0, 2)
-    assert done.refused == {"process 1": "ended with code 1", "process 2": "ended with code 1"}
-    assert done.left == 9 and not done.measured
+def test_a_process_that_fails_is_named(tmp_path):
+    files = [
+        (io.BytesIO(b'{"measured": [], "refused": {}}'), io.BytesIO()),
+        (io.BytesIO(), io.BytesIO(b"no\n")),
+    ]
+    done = processes._together([0, 2], files, ENTRIES, tmp_path / "results")
+    assert done.refused == {"process 2": "no"} and done.left == 9 and not done.measured
+
+
+def test_if_every_process_fails_the_command_does(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(TacitError, match="no process measured anything: ended with code 1"):
+        processes.run_shared(ENTRIES, tmp_path / "results", None, 1.0, 2)
+
+
+def test_the_processes_run_nothing_of_the_current_directory(tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    (here / "tacit").mkdir(parents=True)
+    for name in ("runpy.py", "json.py", "sitecustomize.py", "tacit/__init__.py", "tacit/__main__.py"):
+        (here / name).write_text("open('was run', 'w')\nraise SystemExit(7)\n")
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PYTHONPATH", str(here))
+    done = processes.run_shared([find("ngram-parameters")], tmp_path / "results", None, 0.0, 1)
+    assert not done.refused and not (here / "was run").exists()
 
 
 @pytest.mark.parametrize(

@@ -189,3 +189,21 @@ def test_a_federation_has_a_port(home: Path, port: str) -> None:
         TacitError, match=r"federation\.json is not as Tacit writes it \(it has no host and port\)"
     ):
         federation.read(home)
+
+
+@pytest.mark.parametrize(
+    "host", ["", "a..b", "-", "x,y", "a b", "127.1", "é", "\x1b[2J", "a" * 64, "[::1]", "*"]
+)
+def test_a_host_that_no_client_can_reach_is_refused(tmp_path: Path, host: str) -> None:
+    with pytest.raises(TacitError, match="is neither a host name nor an address"):
+        federation.init(tmp_path / "home", host)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_certificate_that_is_no_text_of_ascii_is_refused(tmp_path: Path) -> None:
+    federation.init(tmp_path / "home")
+    given = federation.invite(tmp_path / "home", "ana", tmp_path / "ana.invitation")
+    said = {"format": 1, **given._asdict(), "authority": given.authority + "é"}
+    (tmp_path / "ana.invitation").write_text(json.dumps(said))
+    with pytest.raises(TacitError, match="its certificate is no PEM"):
+        federation.read_invitation(tmp_path / "ana.invitation")

@@ -87,6 +87,8 @@ def test_another_file_than_the_manifest_s_is_not_kept(tmp_path: Path) -> None:
         b"{",
         json.dumps({"files": {"a": {"bytes": -1, "sha256": ""}}}).encode(),
         b"[" * 60_000,
+        b'{"files": {"a": {"bytes": Infinity, "sha256": "' + b"0" * 64 + b'"}}}',
+        b'{"files": {"a": {"bytes": 1, "sha256": ["\\u001b[2J"]}}}',
     ):
         with (
             serving(home, {"/files/manifest.json": manifest}) as port,

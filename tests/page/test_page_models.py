@@ -58,6 +58,19 @@ def test_two_processes_do_not_build_at_once(tmp_path: Path) -> None:
             kept(tmp_path, "new")
 
 
+def test_a_link_in_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    for name in ("a.tacit", "made.json"):
+        folder = tmp_path / name.partition(".")[0]
+        folder.mkdir()
+        (folder / "made.json").write_text("{}")
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(tmp_path / "mine")
+        with pytest.raises(TacitError, match=r"it is a symbolic link|was not left by"):
+            kept(folder, "new")
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
 def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.tacit").write_text("mine")
     with pytest.raises(TacitError, match="was not left by `tacit serve`"):

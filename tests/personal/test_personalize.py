@@ -28,6 +28,7 @@ from tacit.personal.summary import json_summary
 from tacit.privacy import accounting, ledger
 from tacit.runs import directory
 from tacit.runs.config import resolve
+from tacit.runs.report import MARK
 from tacit.text import catalogue
 from tacit.text.prepare import context
 
@@ -334,7 +335,12 @@ def test_the_report_of_a_run_leads_to_the_page_once(tmp_path: Path):
     report, page = tmp_path / "report.html", tmp_path / "personal" / "report.html"
     personalize.link_from_report(report, page)  # a run without a report
     assert not report.exists()
-    report.write_text("<html><body><p>runs</p></body></html>", "utf-8")
+    others = b"<html><body></body></html>", b"\xff</body>" + MARK.encode()
+    for content in others:  # a page of others, and one that is damaged
+        report.write_bytes(content)
+        personalize.link_from_report(report, page)
+        assert report.read_bytes() == content
+    report.write_text(f"<html>{MARK}<body><p>runs</p></body></html>", "utf-8")
     for _ in range(2):
         personalize.link_from_report(report, page)
     assert report.read_text("utf-8").count('href="personal/report.html"') == 1
@@ -346,3 +352,7 @@ def test_the_report_of_a_run_leads_to_the_page_once(tmp_path: Path):
     before = report.read_bytes()
     personalize.link_from_report(report, tmp_path.parent / "elsewhere" / "report.html")
     assert report.read_bytes() == before
+    report.rename(tmp_path / "mine.html")
+    report.symlink_to("mine.html")
+    personalize.link_from_report(report, tmp_path / "second" / "report.html")
+    assert (tmp_path / "mine.html").read_bytes() == before

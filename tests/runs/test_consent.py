@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import tree
 from tacit.base import consent
 from tacit.base.errors import TacitError
 from tacit.page import models
@@ -141,3 +142,44 @@ def test_without_a_home_the_word_is_for_this_process(tmp_path, secret, elsewhere
 def test_a_configuration_that_is_no_runs_is_the_users(tmp_path, secret):
     (tmp_path / "mine.toml").write_text(f'[text]\ncorpus = "{secret}"\n')
     assert not isinstance(read_tables(str(tmp_path / "mine.toml"))["text"]["corpus"], consent.Named)
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("export", "network.tacit"),
+        ("distill", "ngram"),
+        ("personalize", "personal"),
+        ("audit", "audit"),
+        ("count", "count"),
+    ],
+)
+def test_a_link_in_a_run_leads_no_command_outside(tmp_path, trained, tacit, command, place):
+    """Where a command writes without --out, the run's author may have put a link."""
+    run, outside = tmp_path / "run", tmp_path / "outside"
+    shutil.copytree(trained.path, run)
+    outside.mkdir()
+    (run / place).symlink_to(outside)
+    tacit(command, run).refused(place, "it is a symbolic link", "remove it")
+    assert not any(outside.iterdir())
+
+
+def test_the_page_of_a_run_follows_no_link(tmp_path, trained):
+    shutil.copytree(trained.path, tmp_path / "run")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "run" / "keyboard").symlink_to(tmp_path / "outside")
+    with pytest.raises(TacitError, match="keyboard: it is a symbolic link"):
+        models.page_models(tmp_path / "run")
+    assert not any((tmp_path / "outside").iterdir())
+
+
+def test_a_resumed_run_follows_no_link(tmp_path, trained, tacit):
+    run, outside = tmp_path / "run", tmp_path / "outside"
+    shutil.copytree(trained.path, run)
+    (run / "checkpoints").rename(outside)
+    (run / "checkpoints").symlink_to(outside)
+    before = tree(outside)
+    tacit("train", run / "config.toml", "--out", run, "--resume", "--rounds", 9).refused(
+        "checkpoints: it is a"
+    )
+    assert tree(outside) == before

@@ -15,7 +15,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +25,7 @@ from tacit.base.reading import is_figure, is_regular, parse
 
 _WAIT = 5.0  # seconds that a writer waits for another one of the same file
 _KINDS = {
+    stat.S_IFLNK: "a symbolic link, which may lead to a file of others",
     stat.S_IFDIR: "a directory",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
@@ -36,36 +37,56 @@ _KINDS = {
 def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
     """Writes a file atomically: a reader, even after a power cut, finds the old file or the new one.
 
-    Only a regular file is replaced. A symbolic link stays, and the file that it points to is replaced. Only its owner
+    Only a regular file is replaced. Callers resolve a link that the user has named with `followed` first. Only its owner
     can read a `secret` file.
     """
-    target = regular(path)
+    check_own(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
     try:
-        with _new_part(target) as (part, file):
+        with _new_part(path) as (part, file):
             if secret:
                 part.chmod(0o600)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            part.replace(target)
-        sync(target.parent)
+            part.replace(path)
+        sync(path.parent)
     except OSError as error:
         raise cannot_write(path, error, len(content)) from None
 
 
-def regular(path: Path) -> Path:
-    """Returns the file that writing to `path` creates or replaces; refuses directories, devices, FIFOs and sockets."""
+def followed(out: Path) -> Path:
+    """Returns the file that a path of the user's leads to, links followed; refuses what is no regular file."""
+    _check_kind(out, out.stat, "choose another --out")
+    return Path(os.path.realpath(out)) if out.is_symlink() else out
+
+
+def check_own(path: Path) -> None:
+    """Refuses what Tacit cannot have made at a path where it writes a file: a link, a directory, a device, a FIFO.
+
+    A directory of results may come from somebody else, and a link in it would lead to a file of others.
+    """
+    _check_kind(path, path.lstat, "remove it, or choose another --out")
+
+
+def _check_kind(path: Path, look: Callable[[], os.stat_result], remedy: str) -> None:
     try:
-        mode = path.stat().st_mode
+        mode = look().st_mode
     except FileNotFoundError:
-        mode = stat.S_IFREG
+        return
     except OSError as error:
         raise cannot_write(path, error) from None
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "no regular file")
-        raise TacitError(f"cannot write {path}: it is {kind}; choose another --out")
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+        raise TacitError(f"cannot write {path}: it is {kind}; {remedy}")
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Returns a place in a run directory that a command writes to by itself; refuses a link there."""
+    path = folder / name
+    if path.is_symlink():
+        check_own(path)
+    return path
 
 
 @contextlib.contextmanager
@@ -127,18 +148,22 @@ def cannot_write(path: Path, error: OSError, wanted: int = 0) -> TacitError:
     )
 
 
-def check_file(out: Path, mark: bytes, what: str, option: str = "--out") -> None:
-    """Refuses to replace a file that does not have `mark` in its first 1,000 bytes; an empty file is replaced."""
-    target = regular(out)
+def check_file(out: Path, mark: bytes, what: str, option: str = "--out") -> Path:
+    """Returns the file that a path of the user's leads to, links followed; an empty file, or none, is all right.
+
+    Refuses a file that does not have `mark` in its first 1,000 bytes.
+    """
+    target = followed(out)
     try:
         with target.open("rb") as file:
             head = file.read(1000)
     except FileNotFoundError:
-        return
+        return target
     except OSError as error:
         raise cannot_write(out, error) from None
     if head and mark not in head:
         raise TacitError(f"{out} exists and is not {what}; choose another {option}")
+    return target
 
 
 def make_folder(out: Path) -> None:
@@ -152,10 +177,8 @@ def make_folder(out: Path) -> None:
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
     """Appends one JSON line to a log and flushes it to disk; removes a line that does not fit on the disk."""
     line = (json.dumps(record, sort_keys=True) + "\n").encode("utf-8")
+    check_own(path)
     try:
-        # to open a pipe is to wait for its reader, and a link may lead to a file of others
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise OSError(errno.EINVAL, "it is not a regular file")
         with path.open("ab", buffering=0) as file:
             before = file.tell()
             try:

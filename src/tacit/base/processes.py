@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,18 +18,25 @@ import tacit
 
 
 def start_python(
-    module: str, function: str, stdin: int | IO[Any] | None = None, stdout: int | IO[Any] | None = None
+    module: str,
+    function: str,
+    arguments: Sequence[str] = (),
+    stdin: int | IO[Any] | None = None,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> subprocess.Popen[bytes]:
-    """Starts a process that calls a function of a module, without arguments.
+    """Starts a process that calls a function of a module; the function finds the arguments in `sys.argv`.
 
     Ctrl-C at a terminal reaches only this process, which then stops the other.
     """
     program = f"import sys; sys.path[:] = {safe_path()!r}; from {module} import {function}; {function}()"
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", program],
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        [sys.executable, "-P", "-c", program, *arguments],
+        env={name: value for name, value in environment.items() if name != "PYTHONPATH"},
         stdin=stdin,
         stdout=stdout,
+        stderr=stderr,
         start_new_session=True,
     )
 

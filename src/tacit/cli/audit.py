@@ -66,9 +66,10 @@ def audit(
     from tacit.audit import report
     from tacit.audit.audit import AuditOptions
     from tacit.audit.audit import audit as audit_run
+    from tacit.base.files import inside
     from tacit.base.terminal import progress_bar
 
-    out = out or run / "audit"
+    out = out or inside(run, "audit")
     start_jax()
     trust_runs(trust, run)
     with progress_bar() as progress:

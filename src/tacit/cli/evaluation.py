@@ -163,14 +163,14 @@ def compare(
     from tacit.runs import Run, report
 
     page = out or Path("compare.html")
-    check_file(page, report.MARK.encode(), "a page of Tacit")
+    target = check_file(page, report.MARK.encode(), "a page of Tacit")
     names = [run.name if len({r.name for r in runs}) == len(runs) else str(run) for run in runs]
     loaded = [Run(run) for run in runs]
     entries = [report.entry_of(run, name) for run, name in zip(loaded, names, strict=True)]
     if out or not as_json:
-        make_folder(page)
+        make_folder(target)
         title = "Tacit: " + ", ".join(names)
-        report.write(page, report.Page(title, "Runs side by side.", entries, loaded[0].config))
+        report.write(target, report.Page(title, "Runs side by side.", entries, loaded[0].config))
     if as_json:
         print_json({e.name: {"test": e.test, "seen": e.seen} for e in entries})
         return

@@ -47,13 +47,14 @@ def export(
 
       tacit predict network.tacit "see you"
     """
+    from tacit.base.files import inside
     from tacit.base.terminal import progress_bar
     from tacit.lm.export import export_network
 
     start_jax()
     trust_runs(trust, run)
     with progress_bar() as progress:
-        summary = export_network(run, out or run / "network.tacit", people, data, progress)
+        summary = export_network(run, out or inside(run, "network.tacit"), people, data, progress)
     if as_json:
         print_json(summary)
         return

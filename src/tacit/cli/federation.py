@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.base.cores import check_devices
 from tacit.base.errors import TacitError
 from tacit.cli import federation_client, federation_work
 from tacit.cli.options import (
@@ -245,6 +246,7 @@ def demo(
 
     flower.require()
     start_jax()
+    check_devices()
     from tacit.network.demo import demo as show
     from tacit.runs.callbacks import describe
 

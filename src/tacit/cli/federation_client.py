@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.base.cores import check_devices
 from tacit.cli.options import JsonOption, path_option, print_json, print_table, say, start_jax
 
 Invited = Annotated[Path, typer.Argument(metavar="FILE", help="An invitation.")]
@@ -45,6 +46,7 @@ def client(
 
     flower.require()
     start_jax()
+    check_devices()  # before anything is promised to a server
     invitation = directory.read_invitation(file)
     from tacit.network.admission import knock, patiently
     from tacit.network.conditions import OPEN, named

@@ -112,6 +112,7 @@ def count_words(
 
       tacit count fedavg --epsilon 1 --delta 1e-6 --open 64
     """
+    from tacit.base.files import inside
     from tacit.base.terminal import progress_bar
     from tacit.counts.count import count
     from tacit.counts.counted import CountOptions
@@ -128,7 +129,7 @@ def count_words(
         corpus = str(user_path(corpus).resolve())
     keys = assignments({"text.corpus": corpus, "seed": seed}, set_)
     config = resolve(str(run / "config.toml") if run.is_dir() else source, keys)
-    out = out or (run / "count" if run.is_dir() else Path("runs") / f"{run.stem}-count")
+    out = out or (inside(run, "count") if run.is_dir() else Path("runs") / f"{run.stem}-count")
     privacy = count_privacy(epsilon, delta, mechanism, open_)
     if open_ is not None and limits is not None:
         raise TacitError("--open sends every word once, so --lambda does nothing; leave it out")
@@ -286,6 +287,7 @@ def distill(
 
       tacit distill runs/first --block never.txt --merge main_en.combined
     """
+    from tacit.base.files import inside
     from tacit.base.terminal import progress_bar
     from tacit.distillation.distill import distill as distill_run
     from tacit.distillation.model import DistillOptions
@@ -297,7 +299,7 @@ def distill(
         *(supplement, order, max_ngrams, which, cased, pieces, unigrams, unigram_weight),
         *(client_counts, sentences, seed),
     )
-    out, seconds = out or run / "ngram", _seconds(date) if date else None
+    out, seconds = out or inside(run, "ngram"), _seconds(date) if date else None
     start_jax()
     trust_runs(trust, run)
     with progress_bar() as progress:

@@ -113,6 +113,7 @@ def personalize(
 
       tacit personalize runs/demo --users 5000 --batch 5 --lr 1 --epsilon 8 --min-people 20
     """
+    from tacit.base.files import inside
     from tacit.base.terminal import progress_bar
     from tacit.personal.gate import Condition
     from tacit.personal.job import PersonalOptions
@@ -121,7 +122,7 @@ def personalize(
 
     if delta is not None and epsilon is None:
         raise TacitError("--delta needs --epsilon, which says how much noise; add that or leave it out")
-    out = out or run / "personal"
+    out = out or inside(run, "personal")
     options = PersonalOptions(
         corpus,
         numbers("--batch", batch, int, like="5,10,20"),

@@ -47,7 +47,7 @@ def privacy_show(
     if plot and plot.suffix not in (".svg", ".png"):
         raise TacitError(f"--plot {plot} must end in .svg or .png")
     if plot:
-        check_file(plot, plots.PICTURE.encode(), "a picture by Tacit", "--plot")
+        picture = check_file(plot, plots.PICTURE.encode(), "a picture by Tacit", "--plot")
     with spinner("computing ε"):
         figures = spending.spending(run, delta)
     if plot:
@@ -55,8 +55,8 @@ def privacy_show(
             points = accounting.curve(spending.read(run), figures["delta"], progress)
         if not points:
             raise TacitError(f"{run} has no ε to plot: {figures['epsilon_reason']}")
-        make_folder(plot)
-        write_atomic(plot, plots.picture(plots.epsilon_curve(points, figures["delta"]), plot.suffix))
+        make_folder(picture)
+        write_atomic(picture, plots.picture(plots.epsilon_curve(points, figures["delta"]), plot.suffix))
     if as_json:
         print_json(figures)
         return

@@ -12,7 +12,7 @@ from typing import Any
 
 from tacit import runs
 from tacit.base.errors import TacitError
-from tacit.base.files import to_json, write_atomic
+from tacit.base.files import inside, to_json, write_atomic
 from tacit.base.reading import read_object
 from tacit.base.terminal import progress_bar, spinner
 from tacit.base.transaction import check, transaction
@@ -62,7 +62,7 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
     central = resolve("demo-central", overrides)
     if config.text != central.text or config.typists != central.typists:
         raise TacitError("the presets demo and demo-central must read the same text")
-    baseline, small_model, personal = out / "central", out / "ngram", out / "personal"
+    baseline, small_model, personal = (inside(out, name) for name in ("central", "ngram", "personal"))
     if out.is_dir():  # told before minutes of training
         check(small_model, KIND)
         check(personal, personalize.KIND)

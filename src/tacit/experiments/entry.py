@@ -38,6 +38,7 @@ from typing import Any
 from tacit.base.errors import TacitError, nearest, shown
 from tacit.federated import plugins
 from tacit.federated.code_hash import short_hash
+from tacit.text import sources
 
 Settings = Mapping[str, Any]
 
@@ -200,7 +201,7 @@ def _custom(path: Path) -> Entry:
             f"{path}: '{path.stem}' is the name of a built-in experiment; give the file another name"
         )
     try:
-        text = path.read_text("utf-8")
+        text = sources.read(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TacitError(f"cannot read the experiment {path}: {error}") from None
     defaults = {"title": path.stem, "paper": 0, "where": path.stem, "kind": "text", "about": "", "takes": ""}
@@ -212,7 +213,7 @@ def _custom(path: Path) -> Entry:
 def _hash_of_files(settings: Settings) -> str:
     """Returns hashes of the preset's file and of custom rules, so that a row is measured again if they change."""
     preset = Path(str(settings.get("preset", "")))
-    own = [short_hash(preset.read_bytes())] if preset.suffix == ".toml" and preset.is_file() else []
+    own = [short_hash(sources.read(preset))] if preset.suffix == ".toml" and preset.is_file() else []
     return " ".join([*own, *plugins.code_hashes()])
 
 

@@ -13,7 +13,6 @@ import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import IO, Any
 from tacit.base.errors import TacitError
 from tacit.base.locks import there_are_locks
 from tacit.base.printable import one_line
+from tacit.base.processes import start_python
 from tacit.base.progress import Progress, no_progress
 from tacit.experiments.entry import Entry
 from tacit.experiments.next_rows import Done, Next, next_rows
@@ -41,9 +41,9 @@ def run_shared(
     """Measures what is next in these entries with several processes until the minutes are over."""
     if not there_are_locks():
         raise TacitError("--processes needs file locks, which this system does not have; leave it out")
-    command = [sys.executable, "-m", "tacit", "reproduce", "--all", *(entry.name for entry in entries)]
-    command += ["--json", "--out", str(out), *(["--data", str(data)] if data else [])]
-    command += ["--minutes", f"{minutes:g}"] if minutes < math.inf else []
+    arguments = ["reproduce", "--all", *(entry.name for entry in entries)]
+    arguments += ["--json", "--out", str(out), *(["--data", str(data)] if data else [])]
+    arguments += ["--minutes", f"{minutes:g}"] if minutes < math.inf else []
     before = len(next_rows(entries, out))
     with contextlib.ExitStack() as open_files:
         files = [
@@ -53,7 +53,7 @@ def run_shared(
             )
             for _ in range(processes)
         ]
-        with _started(command, files) as running:
+        with _started(arguments, files) as running:
             looked = -math.inf
             while any(one.poll() is None for one in running):
                 if time.monotonic() - looked > _LOOK:
@@ -64,7 +64,7 @@ def run_shared(
 
 
 @contextlib.contextmanager
-def _started(command: list[str], files: Sequence[tuple[IO[bytes], IO[bytes]]]) -> Iterator[list[Any]]:
+def _started(arguments: list[str], files: Sequence[tuple[IO[bytes], IO[bytes]]]) -> Iterator[list[Any]]:
     """Starts a process for each pair of output files; ends those that still run."""
     share = min(0.75, 2 / len(files))
     environment = {
@@ -75,7 +75,15 @@ def _started(command: list[str], files: Sequence[tuple[IO[bytes], IO[bytes]]]) -
     running: list[subprocess.Popen[bytes]] = []
     try:
         for output, errors in files:
-            running.append(subprocess.Popen(command, stdout=output, stderr=errors, env=environment))
+            one = start_python(
+                "tacit.__main__",
+                "program",
+                arguments,
+                stdout=output,
+                stderr=errors,
+                environment=environment,
+            )
+            running.append(one)
         yield running
     finally:
         for one in running:
@@ -88,7 +96,7 @@ def _started(command: list[str], files: Sequence[tuple[IO[bytes], IO[bytes]]]) -
 def _together(
     codes: Sequence[int], files: Sequence[tuple[IO[bytes], IO[bytes]]], entries: Sequence[Entry], out: Path
 ) -> Done:
-    """Returns what the processes said, as one."""
+    """Returns what the processes said, as one; raises an error if all of them failed."""
     by_name = {entry.name: entry for entry in entries}
     done: list[Next] = []
     refused: dict[str, str] = {}
@@ -97,11 +105,14 @@ def _together(
         errors.seek(0)
         if code:
             lines = errors.read().decode("utf-8", "replace").strip().splitlines()
-            refused[f"process {number}"] = one_line(lines[-1] if lines else f"ended with code {code}")
+            why = one_line(lines[-1]).removeprefix("tacit: ") if lines else f"ended with code {code}"
+            refused[f"process {number}"] = why
             continue
         said = json.loads(output.read())
         refused |= said["refused"]
         for row in said["measured"]:
             entry = by_name[row["name"]]
             done.append(Next(entry, entry.row(row["row"]), row["seeds"]))
+    if all(codes):
+        raise TacitError(f"no process measured anything: {refused['process 1']}")
     return Done(done, len(next_rows(entries, out)), refused)

@@ -37,16 +37,16 @@ def export_network(
             f"{path} is over word-pieces, which an 8-bit file does not hold; export a run over words, or use "
             "`tacit distill`"
         )
-    check_file(out, reader.MAGIC, "an 8-bit network")
+    target = check_file(out, reader.MAGIC, "an 8-bit network")
     config = run.config
     typed = None
     if people:  # before anything is written: the corpus may be gone
         typed = measures_text.read(
             config.text, config.typists, config.seed, people, _MESSAGES, data, progress
         )
-    make_folder(out)
+    make_folder(target)
     writer.write(
-        out,
+        target,
         run.vocabulary,
         config.model,
         run.params,

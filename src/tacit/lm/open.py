@@ -11,6 +11,7 @@ Files need no JAX; a run directory loads it.
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Literal
 
@@ -70,8 +71,10 @@ def kind_of(path: Path) -> Kind:
     'run'
     """
     try:
-        if not (path.is_file() or (path.suffix in (".tacit", ".arpa") and not path.is_dir())):
+        if not (path.exists() or path.suffix in (".tacit", ".arpa")) or path.is_dir():
             return "run"
+        if not stat.S_ISREG(path.stat().st_mode):  # it is read more than once
+            raise TacitError(f"{path}: is neither a file nor a directory; copy the model into a file")
         with path.open("rb") as file:
             magic = file.read(8)
     except FileNotFoundError:

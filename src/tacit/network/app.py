@@ -13,6 +13,7 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from tacit import __version__
+from tacit.base.cores import check_devices
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
 from tacit.base.locks import held
@@ -46,11 +47,20 @@ def main(grid: Grid, context: Context) -> None:
         except TacitError as error:
             ended = {"state": "failed", "why": str(error)}
         except BaseException as error:
-            ended = {"state": "failed", "why": f"{type(error).__name__}: see logs/superlink.log"}
+            ended = {"state": "failed", "why": _cause(error)}
             raise
         finally:
             write_atomic(place / "ended.json", to_json(ended) + "\n")
             board.log("ended", **{name: ended[name] for name in ("state", "why") if name in ended})
+
+
+def _cause(error: BaseException) -> str:
+    """Returns why the work failed unexpectedly: mostly because JAX has not the device that the environment names."""
+    try:
+        check_devices()
+    except TacitError as cause:
+        return f"in the server's environment, {cause}"
+    return f"{type(error).__name__}: see logs/superlink.log"
 
 
 def nodes(home: Path) -> dict[int, int]:

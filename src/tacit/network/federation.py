@@ -25,12 +25,13 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from tacit.base.errors import TacitError, nearest, shown
-from tacit.base.files import write_atomic
+from tacit.base.files import followed, write_atomic
 from tacit.base.locks import held
 from tacit.base.reading import read_object, read_regular
 from tacit.base.transaction import Kind, transaction
@@ -41,6 +42,7 @@ LEFT = "left"  # in place of an invitation's key, once its client has left for g
 _FOLDERS = ("clients", "flower", "runs", "logs")
 _KIND = Kind("tacit federation init", "", (NAME, "ca.crt", "server.crt", "server.key"))
 _TOKEN = 24  # random bytes of a browser's token
+_LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _CLIENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -82,8 +84,11 @@ def init(place: Path, host: str = "127.0.0.1", port: int = 9092) -> Federation:
 
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise TacitError(f"{place} exists and is not empty; choose another directory")
-    if not host or any(c.isspace() or c in "/@" for c in host):
-        raise TacitError(f"--host {host!r} is not a host name or an address")
+    if not _is_host(host):
+        raise TacitError(
+            f"--host {shown(host)} is neither a host name nor an address; write it like keyboards.example.org "
+            "or 192.0.2.1"
+        )
     authority, server = server_certificates(list(dict.fromkeys([host, "127.0.0.1", "localhost"])))
     made = Federation(place, host, port, ())
     with transaction(place, _KIND) as folder:
@@ -139,7 +144,8 @@ def invite(place: Path, name: str, out: Path) -> Invitation:
         _check_room(federation, name)
         if not given.private:
             given = given._replace(private=client_keys().private.decode())
-            write_atomic(out, json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n", secret=True)
+            said = json.dumps({"format": FORMAT, **given._asdict()}, indent=1) + "\n"
+            write_atomic(followed(out), said, secret=True)
         public = public_of(given.private)
         write_atomic(place / "clients" / f"{name}.pub", f"{public} {name}\n")
         _write(federation._replace(clients=(*federation.clients, Client(name, public))))
@@ -237,6 +243,8 @@ def read_invitation(file: Path) -> Invitation:
         given = Invitation(*(said[name] for name in Invitation._fields))
         if not all(isinstance(part, str) and part for part in given):
             raise ValueError("a part is missing")
+        if not given.authority.isascii():
+            raise ValueError("its certificate is no PEM")
         if not _is_address(given.address):
             raise ValueError(f"{shown(given.address)} is not the address of a server, such as 192.0.2.1:9092")
     except KeyError as error:
@@ -245,6 +253,19 @@ def read_invitation(file: Path) -> Invitation:
         why = getattr(error, "strerror", None) or str(error)
         raise TacitError(f"{file} is not an invitation ({why}); ask for another") from None
     return given
+
+
+def _is_host(text: str) -> bool:
+    """Whether a text is an address, or a host name of letters, digits and hyphens; the last part is no number.
+
+    >>> [_is_host(text) for text in ("keyboards.example.org", "::1", "127.0.0.1", "127.1", "a..b", "-a", "a b")]
+    [True, True, True, False, False, False, False]
+    """
+    try:
+        return "%" not in text and bool(ip_address(text))
+    except ValueError:
+        parts = text.split(".")
+        return len(text) < 254 and all(map(_LABEL.fullmatch, parts)) and not parts[-1].isdigit()
 
 
 def _is_address(text: str) -> bool:

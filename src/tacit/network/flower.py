@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base.errors import TacitError
+from tacit.base.files import check_own, write_atomic
 
 _BIN = Path(sys.executable).parent
 _TETHER = Path(__file__).with_name("tether.py")
@@ -65,6 +66,7 @@ def start(program: str, arguments: list[str], home: Path, log: Path) -> subproce
     file = _BIN / program
     if not file.is_file():
         raise TacitError(f"{file} is missing; install Tacit with its extra, `pip install 'tacit[network]'`")
+    check_own(log)
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-P", str(_TETHER), str(file), *arguments],
@@ -139,7 +141,7 @@ def connect(place: Path, port: int) -> None:
     """Writes where Flower's command finds this SuperLink."""
     lines = ["[superlink]", 'default = "here"', "[superlink.here]", f'address = "127.0.0.1:{port}"']
     lines += [f"root-certificates = {json.dumps(str((place / 'ca.crt').resolve()))}"]
-    (place / "flower" / "config.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    write_atomic(place / "flower" / "config.toml", "\n".join(lines) + "\n")
 
 
 def command(place: Path, *arguments: str) -> dict[str, Any]:

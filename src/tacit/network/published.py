@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import httpx
 
 from tacit.base.errors import TacitError
-from tacit.base.files import write_atomic
+from tacit.base.files import followed, write_atomic
+from tacit.base.reading import parse
 from tacit.network.federation import Invitation
 
 MANIFEST = "manifest.json"
@@ -73,19 +74,23 @@ def sha256(data: bytes) -> str:
 def manifest(invitation: Invitation) -> dict[str, Listed]:
     """Returns the published files of a federation, by name."""
     try:
-        said = json.loads(_get(invitation, MANIFEST, _LONG_MANIFEST))["files"]
+        said = parse(_get(invitation, MANIFEST, _LONG_MANIFEST))["files"]
         found = {
-            str(name): Listed(int(one["bytes"]), str(one["sha256"]))
-            for name, one in said.items()
-            if _NAME.fullmatch(name)
+            name: Listed(one["bytes"], one["sha256"]) for name, one in said.items() if _NAME.fullmatch(name)
         }
-        if not all(0 <= one.bytes <= MOST_BYTES for one in found.values()):
+        if not all(map(_is_listed, found.values())):
             raise ValueError
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise TacitError(
             f"{invitation.address} sends a manifest that cannot be read; ask its operator"
         ) from None
     return found
+
+
+def _is_listed(one: Listed) -> bool:
+    """Whether what a server says of a file can be so."""
+    is_hash = isinstance(one.sha256, str) and re.fullmatch("[0-9a-f]{64}", one.sha256) is not None
+    return is_hash and type(one.bytes) is int and 0 <= one.bytes <= MOST_BYTES
 
 
 def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
@@ -100,7 +105,7 @@ def fetch(invitation: Invitation, name: str, out: Path) -> Listed:
     data = _get(invitation, name, every[name].bytes)
     if len(data) != every[name].bytes or sha256(data) != every[name].sha256:
         raise TacitError(f"{name} from {invitation.address} does not match the server's manifest; try again")
-    write_atomic(out, data)
+    write_atomic(followed(out), data)
     return every[name]
 
 

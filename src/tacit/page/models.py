@@ -26,7 +26,7 @@ from urllib.parse import unquote
 from tacit import __version__
 from tacit.base import consent
 from tacit.base.errors import TacitError
-from tacit.base.files import cannot_write, to_json, write_atomic
+from tacit.base.files import cannot_write, inside, to_json, write_atomic
 from tacit.base.locks import held, remove_leftovers
 from tacit.base.progress import Progress, no_progress
 from tacit.base.reading import read_object
@@ -149,7 +149,7 @@ def page_models(
         make = _telling(recipe, progress, i / len(recipes))
         try:
             key = _digest(path / runs.BEST, small, *recipe.sources, setting=recipe.setting)
-            file = _kept(path / "keyboard", recipe.id, key, make)
+            file = _kept(inside(path, "keyboard"), recipe.id, key, make)
         except TacitError as error:
             problems.append(f"The model “{recipe.title}” could not be built: {error}.")
             continue
@@ -206,7 +206,7 @@ def _federated(path: Path, data: Path | None, progress: Progress) -> tuple[Path,
     if file.is_file() and not problems:
         return file, distilled, problems
     key, make = _digest(path / runs.BEST), partial(building.federated, path, data, progress)
-    return _kept(path / "keyboard", "federated", key, make), {} if problems else distilled, problems
+    return _kept(inside(path, "keyboard"), "federated", key, make), {} if problems else distilled, problems
 
 
 def _rounds(path: Path) -> str:

@@ -21,6 +21,7 @@ from tacit import runs
 from tacit.base import files
 from tacit.base.printable import html_text
 from tacit.base.progress import Progress, no_progress
+from tacit.base.reading import read_regular
 from tacit.base.transaction import Kind, summary_of, transaction
 from tacit.personal import models as personal_models
 from tacit.personal import report
@@ -28,6 +29,7 @@ from tacit.personal.choosing import FORMAT, Personalised
 from tacit.personal.job import PersonalOptions, check_options, check_people, read_job
 from tacit.personal.personalised import personalised
 from tacit.privacy import ledger
+from tacit.runs.report import MARK
 
 KIND = Kind(
     "tacit personalize",
@@ -89,11 +91,14 @@ def earlier_summary(out: Path, run: Path) -> dict[str, Any] | None:
 
 
 def link_from_report(run_report: Path, page: Path) -> None:
-    """Adds a link to `page` to the report of the run, if the run has one and the page is below it."""
-    if not run_report.is_file() or page.parent.parent != run_report.parent:
+    """Adds a link to `page` to the report of the run, if Tacit wrote that report and the page is below it."""
+    if page.parent.parent != run_report.parent or run_report.is_symlink():
         return
-    text = run_report.read_text("utf-8")
+    try:
+        text = read_regular(run_report).decode("utf-8")
+    except (OSError, ValueError):
+        return
     link = f'<a href="{html_text(quote(bytes(Path(page.parent.name))))}/{page.name}">'
-    if link not in text:
+    if MARK in text and link not in text:
         anchor = f"<p>{link}Personalisation of this model</a></p>"
         files.write_atomic(run_report, text.replace("</body>", f"{anchor}</body>"))

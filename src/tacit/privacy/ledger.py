@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base.errors import TacitError, shown
-from tacit.base.files import append_line, cannot_write, sync
+from tacit.base.files import append_line, cannot_write, check_own, sync
 from tacit.base.reading import parse, read_object, read_regular
 
 NAME = "ledger.jsonl"
@@ -56,6 +56,7 @@ def append(path: Path, release: Release) -> None:
     record = dataclasses.asdict(release)
     if wrong := _wrong(record):
         raise TacitError(f"{path}: cannot record this release: {wrong}; report this as a defect")
+    check_own(path)
     is_new = not path.exists()
     try:
         if not is_new:

@@ -49,17 +49,17 @@ class Plan:
     error_independent: float | None = None  # the same for independent noise
 
 
-def check_out(out: Path) -> None:
-    """Refuses to replace a file that is not a plan."""
-    check_file(out, f'"format": "{FORMAT[:-1]}'.encode(), "a privacy plan of Tacit")
+def check_out(out: Path) -> Path:
+    """Returns the file that a path leads to; refuses one that is not a plan."""
+    return check_file(out, f'"format": "{FORMAT[:-1]}'.encode(), "a privacy plan of Tacit")
 
 
 def write(out: Path, plan: Plan) -> None:
     """Writes the file of a plan."""
-    check_out(out)
-    make_folder(out)
+    target = check_out(out)
+    make_folder(target)
     record = {"format": FORMAT, **dataclasses.asdict(plan)}
-    write_atomic(out, json.dumps(record, indent=1, allow_nan=False) + "\n")
+    write_atomic(target, json.dumps(record, indent=1, allow_nan=False) + "\n")
 
 
 def read(path: Path) -> Plan:

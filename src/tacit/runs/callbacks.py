@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from tacit.base.errors import TacitError
+from tacit.base.files import inside
 from tacit.base.printable import html_text, printable
 from tacit.base.terminal import console, rounds_bar
 from tacit.runs.config import Config
@@ -127,7 +128,7 @@ def tensorboard(out: Path) -> Callback:
     writers: list[Any] = []
 
     def begin(config: Config, done: int, parameters: int) -> None:
-        writers.append(SummaryWriter(str(out / "tensorboard"), purge_step=done + 1))
+        writers.append(SummaryWriter(str(inside(out, "tensorboard")), purge_step=done + 1))
 
     def after_round(record: dict[str, Any]) -> None:
         for name, value in record.items():

@@ -45,6 +45,7 @@ from tacit.privacy.config import PrivacyConfig
 from tacit.runs import conditions
 from tacit.runs.conditions import ConditionsConfig
 from tacit.runs.format import in_run, without_format
+from tacit.text import sources
 from tacit.text.catalogue import user_path
 from tacit.text.locale import find
 from tacit.text.locale_segments import segmenter
@@ -110,7 +111,7 @@ def read_tables(source: str) -> dict[str, Any]:
         if source in presets():
             text = resources.files("tacit").joinpath("presets", f"{source}.toml").read_text("utf-8")
         elif path.suffix == ".toml" or path.is_file():
-            text = path.read_text("utf-8")
+            text = sources.read(path).decode("utf-8")
         else:
             raise TacitError(f"no preset '{source}'{nearest(source, presets())}; or give a .toml file")
         tables = without_format(tomllib.loads(text), path, required=in_run(path))

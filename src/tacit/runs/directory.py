@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from tacit.base import consent, settings
 from tacit.base.errors import TacitError, shown
-from tacit.base.files import cannot_write, read_lines, write_atomic
+from tacit.base.files import cannot_write, inside, read_lines, write_atomic
 from tacit.base.locks import remove_leftovers
 from tacit.base.reading import read_regular
 from tacit.base.transaction import holds_nothing
@@ -149,17 +149,18 @@ def place(out: Path) -> None:
 def make(config: Config, out: Path) -> None:
     """Writes config.toml before any other file: a directory that has it can be resumed."""
     file, text = out / "config.toml", dump(config)
+    checkpoints = inside(out, "checkpoints")
     try:
         if not file.is_file() or file.read_text("utf-8") != text:  # a new run, or more rounds
             for result in ("summary.json", "report.html"):  # of the shorter run; this one has not finished
                 (out / result).unlink(missing_ok=True)
             write_atomic(file, text)
         trust(out)  # the user who trains has named the corpus
-        (out / "checkpoints").mkdir(exist_ok=True)
-        for folder in (out, out / "checkpoints"):
+        checkpoints.mkdir(exist_ok=True)
+        for folder in (out, checkpoints):
             remove_leftovers(folder)
     except OSError as error:
-        raise cannot_write(out / "checkpoints", error) from None
+        raise cannot_write(checkpoints, error) from None
 
 
 def read_words(config: Config, path: Path) -> Vocabulary | Spelling:

@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.base.errors import TacitError
+from tacit.base.reading import read_regular
+from tacit.text import sources
 from tacit.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
 if TYPE_CHECKING:
@@ -206,7 +208,7 @@ def read_counts(path: Path) -> dict[str, float]:
     """Reads a table of counts, `word<TAB>count` a line; lines that begin with `#` and have no tab are comments."""
     counts: dict[str, float] = {}
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        lines = sources.read(path).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8"
         raise TacitError(f"{path}: cannot read these counts ({reason})") from None
@@ -224,7 +226,7 @@ def read_counts(path: Path) -> dict[str, float]:
 def load(path: Path) -> Pieces:
     """Reads an inventory from a `.model` file."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
         if not data:
             raise RuntimeError("empty")
         pieces = Pieces(data)

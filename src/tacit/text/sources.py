@@ -1,4 +1,4 @@
-"""Opens the files that text is read from; what comes from a pipe is first copied to a temporary file.
+"""Opens the files that a user names; what comes from a pipe is first copied to a temporary file.
 
 A corpus is opened several times: for its kind, for its messages, and by `tacit distill` for its capitals. A pipe, such
 as bash's `<(zcat messages.gz)`, can be read only once, so its bytes are kept until the process ends, in TMPDIR, in a
@@ -31,6 +31,12 @@ def opened(path: Path) -> io.BufferedReader:
     file = os.fdopen(os.dup(copy.fileno()), "rb")
     file.seek(0)
     return file
+
+
+def read(path: Path) -> bytes:
+    """Returns the bytes of a small file, or of what a pipe held."""
+    with opened(path) as file:
+        return file.read()
 
 
 def size(path: Path) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tacit.base.errors import TacitError
+from tacit.text import sources
 
 
 def words_of(path: Path, what: str, skip: Callable[[str], bool]) -> list[str]:
@@ -14,7 +15,7 @@ def words_of(path: Path, what: str, skip: Callable[[str], bool]) -> list[str]:
     A tab and anything after it are ignored, so a table of counts is a valid list.
     """
     try:
-        lines = path.read_bytes().decode("utf-8-sig").splitlines()
+        lines = sources.read(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise TacitError(f"{path}: byte {error.start} is not UTF-8; save the {what} as UTF-8") from None
     except OSError as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tacit.base.errors import TacitError, nearest, shown
-from tacit.base.files import cannot_write, regular, write_atomic
+from tacit.base.files import cannot_write, followed, write_atomic
 from tacit.text.chats import sms, telegram, whatsapp
 from tacit.text.chats.message import ChatMessage, pieces
 
@@ -59,14 +59,16 @@ def import_chat(file: Path, out: Path, me: str | None = None) -> Imported:
     if others:
         left_out[_OTHERS] = others.total()
     text = "".join(kept).encode("utf-8", "replace")
-    _check(out, text)
-    write_atomic(out, text)
+    write_atomic(_checked(out, text), text)
     return Imported(kind, dates, dict(people.most_common()), dict(left_out))
 
 
-def _check(out: Path, text: bytes) -> None:
-    """Refuses to replace a file with other content: messages have no mark by which Tacit could know its own."""
-    target = regular(out)
+def _checked(out: Path, text: bytes) -> Path:
+    """Returns the file that a path leads to, if it is new, empty or holds this very text.
+
+    Messages have no mark by which Tacit could know its own.
+    """
+    target = followed(out)
     try:
         size = target.stat().st_size
         if size and (size != len(text) or target.read_bytes() != text):
@@ -74,9 +76,10 @@ def _check(out: Path, text: bytes) -> None:
                 f"{out} exists and does not hold these messages; remove it or choose another --out"
             )
     except FileNotFoundError:
-        return
+        return target
     except OSError as error:
         raise cannot_write(out, error) from None
+    return target
 
 
 def opened(file: Path) -> tuple[str, str, Iterable[ChatMessage]]:
