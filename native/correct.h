@@ -2,8 +2,8 @@
 
    A word w costs what its taps cost, by the operations of docs/keyboard.md, each with a price: a tap for a letter, by
    its distance from the key, or a key beside it that was hit; a letter without a tap; a tap without a letter; two or
-   three letters in the wrong order; another letter, or another vowel, written for one. The words that cost at most `beam` above the least that any word must pay
-   are ranked by −cost + language · log p(w | context).
+   three letters in the wrong order; another letter, or another vowel, written for one. The words that cost at most
+   `beam` above the least that any word must pay are ranked by −cost + language · log p(w | context).
 
    What was typed stays if nothing is likelier: a word, less likely to be left standing if it was not meant; a word that
    nobody knows, by its letters; or two words without the space between them. A word with a letter of a long press stays.
@@ -59,9 +59,9 @@ typedef struct {
     size_t found;  /* candidates, at most k */
 } tacit_correction;
 
-/* Finds the word that was meant. `typed` is the word as it is shown. `taps` are `count` points x, y, x, y, …; with
-   NULL, the centres of the keys of `typed`, for a word that was misspelt rather than mistapped. `best` has room for k
-   candidates. Words of more than 48 taps are not corrected. */
+/* Finds the word that was meant. `typed` is the word as it is shown, in composed letters (Unicode's form NFC). `taps`
+   are `count` points x, y, x, y, …; with NULL, the centres of the keys of `typed`, for a word that was misspelt rather
+   than mistapped. `best` has room for k candidates. Words of more than 48 taps are not corrected. */
 int tacit_correct(tacit_session *session, const tacit_keys *keys, const char *const *context, size_t words,
                   const char *typed, const double *taps, size_t count, size_t k, tacit_candidate *best,
                   tacit_correction *correction, tacit_error *error);

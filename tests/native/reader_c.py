@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tacit.keyboard import layout
+
 NATIVE = Path("native").resolve()
 SOURCES = [str(NATIVE / name) for name in ("tacit.c", "unicode.c", "correct.c")]
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
@@ -279,6 +281,12 @@ class Reader:
         every = [(self.word(best[i].id), best[i].score, best[i].cost) for i in range(result.found)]
         words = [self.word(i) for i in (result.word, result.second) if i != 2]
         return Corrected(None if result.literal else " ".join(words), bool(result.known), every)
+
+
+def keys_of(keys: layout.Layout) -> list[tuple[str, float, float]]:
+    """A layout as C takes it: every key, then each letter of a long press in the place of the key that offers it."""
+    held = layout.held_letters(keys.locale)
+    return [(letter, *layout.centre(held.get(letter, letter), keys)) for letter in (*keys.letters, *held)]
 
 
 @contextmanager
