@@ -241,12 +241,12 @@ def dictionary(results: Entry) -> str:
     return (
         f"{table(rows)}\n\nOver {last['places']:,} held-out words, {last['starts']:,} of them first words.\n\n"
         "**First words.** Nothing stands before the first word of a message, so a keyboard always offers the same "
-        f"three. `words.dict` offers {_named(counted)}. These are the commonest first words of the training people, whether "
-        f"each message or each person counts the same. They are {_percent(counted['share'])} of the first words of the "
-        f"{first['people']} held-out people (± {_percent(counted['ci95'])}, 95 % over people). No other three are more "
-        f"than {_percent(best['share'])}: {_named(best)}. Only the held-out text tells that these are better. The "
-        f"share depends on the people: for as many people drawn from the training people, it is between {low} and {high} "
-        "(95 % of 10,000 draws).\n\n"
+        f"three. `words.dict` offers {_named(counted)}. These are the commonest first words of the training people, "
+        f"whether each message or each person counts the same. They are {_percent(counted['share'])} of the first "
+        f"words of the {first['people']} held-out people (± {_percent(counted['ci95'])}, 95 % over people). "
+        f"No other three are more than {_percent(best['share'])}: {_named(best)}. Only the held-out text tells that "
+        "these are better. The share depends on the people: for as many people drawn from the training people, it is "
+        f"between {low} and {high} (95 % of 10,000 draws).\n\n"
         f"What the engine read and what was written: {same}. "
         f"{source([results], 'aosp.json')}"
     )
