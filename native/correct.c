@@ -4,20 +4,12 @@
 #include "correct.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
 enum { MOST_TAPS = 48, LONGEST_SPELT = 256, SPECIALS = 3 };
-
-static int fail(tacit_error *error, int code, const char *message) {
-    if (error) snprintf(error->message, sizeof error->message, "%s", message);
-    return code;
-}
-
-static int no_memory(tacit_error *error) { return fail(error, TACIT_NO_MEMORY, "there is too little memory"); }
 
 struct entry { const uint8_t *keys; uint32_t id; uint16_t size, shared; }; /* `shared`: keys of the entry before */
 struct letter { uint32_t letter; uint8_t key; };
@@ -151,7 +143,7 @@ int tacit_keys_open(const tacit_model *m, const tacit_key *given, size_t count, 
     int meant;
     tacit_facts facts = tacit_about(m);
     *opened = NULL;
-    if (given && (!count || count > 255)) return fail(error, TACIT_BAD_CALL, "give 1 to 255 keys");
+    if (given && (!count || count > 255)) return tacit_fail(error, TACIT_BAD_CALL, "give 1 to 255 keys");
     tacit_keys *keys = calloc(1, sizeof *keys);
     char *word = calloc(7, facts.longest + 8), *room = word ? word + facts.longest + 8 : NULL;
     int done = keys && word && tacit_open_forms(&keys->forms) && take_keys(keys, given, count);
@@ -178,7 +170,7 @@ int tacit_keys_open(const tacit_model *m, const tacit_key *given, size_t count, 
         size_t most = entry->size < last->size ? entry->size : last->size;
         while (entry->shared < most && entry->keys[entry->shared] == last->keys[entry->shared]) entry->shared++;
     }
-    if (!done || !count_triples(keys)) return tacit_keys_close(keys), no_memory(error);
+    if (!done || !count_triples(keys)) return tacit_keys_close(keys), tacit_no_memory(error);
     return *opened = keys, TACIT_OK;
 }
 
@@ -334,10 +326,10 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
     uint32_t same_id = TACIT_UNKNOWN, first_id = TACIT_UNKNOWN, ahead_id = TACIT_UNKNOWN, one = 0, other = 0;
     tacit_correction none = {1, 0, TACIT_UNKNOWN, TACIT_UNKNOWN, 0};
     *result = none;
-    if (!k) return fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
+    if (!k) return tacit_fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
     struct tapped *t = malloc(sizeof *t);
     char *room = calloc(6, size + 8);
-    if (!t || !room) return free(t), free(room), no_memory(error);
+    if (!t || !room) return free(t), free(room), tacit_no_memory(error);
     size_t spelt_size = spell(keys, typed, size, room, spelt, &meant);
     if (!points) { /* the centres of the keys */
         count = spelt_size;
@@ -353,7 +345,7 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
     if (count > MOST_TAPS) return free(t), TACIT_OK;
     t->count = count;
     for (size_t j = 0; j < 2 * t->count; j++)
-        if (!isfinite(points[j])) return free(t), fail(error, TACIT_BAD_CALL, "a tap is no point; give finite numbers");
+        if (!isfinite(points[j])) return free(t), tacit_fail(error, TACIT_BAD_CALL, "a tap is no point; give finite numbers");
     tap(keys, points, t);
     tacit_read_context(s, context, words);
     for (size_t i = 0; t->count && i < keys->entries; i++) { /* `reach`: columns that the word before has filled */

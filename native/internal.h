@@ -5,6 +5,10 @@
 
 #include "tacit.h"
 
+/* Writes one line into `error`, unless it is NULL, and returns the code. */
+int tacit_fail(tacit_error *error, int code, const char *format, ...);
+int tacit_no_memory(tacit_error *error);
+
 /* Reads the next code point and moves on; −1, without moving, if it is no UTF-8. A surrogate is given as it is. */
 int32_t tacit_next_code(const uint8_t **at, const uint8_t *end);
 
