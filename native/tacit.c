@@ -411,7 +411,7 @@ static int inflate(const uint8_t *in, uint32_t size, uint8_t *out, uint32_t *unp
                 if (out) out[s.size] = out[s.size - back];
         }
     }
-    if (s.bad || s.end - s.in < 4) return 0;
+    if (s.bad || s.end - s.in != 4) return 0;
     uint32_t a = 1, b = 0;
     for (uint32_t i = 0; out && i < s.size; i++) a = (a + out[i]) % 65521, b = (b + a) % 65521;
     *unpacked = s.size;
