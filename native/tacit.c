@@ -1323,18 +1323,13 @@ int tacit_complete(tacit_session *s, const char *const *context, size_t words, c
                    tacit_suggestion *list, size_t *found, tacit_error *error) {
     const tacit_model *m = s->model;
     size_t size = strlen(typed), each = 6 * (size_t)m->longest + 8;
-    char *forms[4] = {s->room, s->room + each, s->room + 2 * each, s->room + 3 * each}, *to = forms[0];
+    char *forms[4] = {s->room, s->room + each, s->room + 2 * each, s->room + 3 * each};
     struct best best = {list, k, 0};
     *found = 0;
     if (!k) return tacit_fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
     if (size > 3 * (size_t)m->longest) return TACIT_OK; /* longer than any word, in any case */
     tacit_read_context(s, context, words);
-    for (const char *at = typed; *at;) { /* a typographic apostrophe becomes a plain one */
-        if (!strncmp(at, "\xe2\x80\x99", 3)) *to++ = '\'', at += 3;
-        else *to++ = *at++;
-    }
-    *to = 0;
-    tacit_lower(m, forms[0], strlen(forms[0]), forms[1]);
+    tacit_lower(m, forms[0], tacit_plain_text(typed, forms[0]), forms[1]);
     tacit_raise_text(forms[1], 1, m->turkish, forms[2]);
     tacit_raise_text(forms[0], 2, m->turkish, forms[3]);
     for (int i = m->cased ? 0 : 1; i < (m->cased ? 4 : 2); i++) {

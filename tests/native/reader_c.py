@@ -17,7 +17,7 @@ import pytest
 from tacit.keyboard import layout
 
 NATIVE = Path("native").resolve()
-SOURCES = [str(NATIVE / name) for name in ("tacit.c", "unicode.c", "correct.c")]
+SOURCES = [str(NATIVE / name) for name in ("tacit.c", "unicode.c", "correct.c", "dictionary.c")]
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 COMPILER = os.environ.get("CC") or next(filter(shutil.which, ("cc", "gcc", "clang")), None)
 needs_compiler = pytest.mark.skipif(
@@ -74,6 +74,8 @@ class Taps(ctypes.Structure):
             "beam",
             "unknown",
             "letter",
+            "listed",
+            "spelt",
             "stays",
             "language",
         )
@@ -160,6 +162,7 @@ def loaded(folder: Path) -> ctypes.CDLL:
             [c_void_p, POINTER(Key), c_size_t, POINTER(Taps), POINTER(c_void_p), POINTER(Error)],
         ),
         "tacit_keys_close": (None, [c_void_p]),
+        "tacit_keys_dictionary": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(Error)]),
         "tacit_correct": (
             c_int,
             [
@@ -251,6 +254,9 @@ class Reader:
                 byref(self.error),
             )
         )
+
+    def read_dictionary(self, data: bytes) -> None:
+        self._do(self.c.tacit_keys_dictionary(self.keys, data, len(data), byref(self.error)))
 
     def correct(
         self,

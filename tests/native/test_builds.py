@@ -12,6 +12,7 @@ from reader_c import COMPILER, NATIVE, SOURCES, STRICT, Typed, compiled, needs_c
 
 import networks8
 from file_models import kneser, saved, vocabulary
+from tacit.keyboard import dictionary
 from tacit.lm import open as any_kind
 
 pytestmark = needs_compiler
@@ -40,7 +41,8 @@ def test_hostile_files_under_the_sanitizers(tmp_path: Path) -> None:
     program = compiled(tmp_path, str(NATIVE / "fuzz.c"), *SOURCES, options=SANITIZE, name="fuzz")
     saved(tmp_path, kneser(1, 30, 3), vocabulary(30))
     networks8.saved(tmp_path / "n", networks8.KINDS["lstm groups"], 30, max_words=4)
-    said = run(program, "2", "5", tmp_path / "m.tng", tmp_path / "n", cwd=tmp_path)
+    (tmp_path / "d").write_bytes(dictionary.to_bytes(dictionary.build(["tea", "cup", "kettle"], 64)))
+    said = run(program, "2", "5", tmp_path / "m.tng", tmp_path / "n", tmp_path / "d", cwd=tmp_path)
     tried, opened = map(int, re.findall(r"\d+", said))
     assert tried > opened > 10
 

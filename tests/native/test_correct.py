@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import unicodedata
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
-from reader_c import Key, Reader, Taps, Typed, keys_of, opened
+from reader_c import Key, Reader, Refused, Taps, Typed, keys_of, opened
 
 import locale_models
-from tacit.keyboard import layout
+from tacit.base.errors import TacitError
+from tacit.keyboard import dictionary, layout
 from tacit.keyboard.layout import QWERTY
 from tacit.keyboard.parameters import DEFAULT
 from tacit.keyboard.suggestions import Suggester, over
@@ -24,9 +26,14 @@ Points = list[tuple[float, float]]
 
 
 def plain(source: CompactSource, blocked: list[str] | None = None) -> Suggester:
-    """Python's keyboard without what C leaves to the caller: capitals, and a dictionary."""
+    """Python's keyboard without capitals, which C leaves to the caller, and without a dictionary."""
     asked = over(source, block=blocked, capitals=False)
     return Suggester(asked.source, asked.layout, DEFAULT, capitals=False, locale=asked.locale)
+
+
+def listed(source: CompactSource) -> Suggester:
+    """Python's keyboard without capitals."""
+    return over(source, capitals=False)
 
 
 def python_s() -> dict[str, float]:
@@ -43,7 +50,7 @@ def agree(c: Reader, asked: Suggester, context: list[str], typed: str, taps: Poi
     single = [one for one in told.words if " " not in one.word]
     assert [score for _, score, _ in found.candidates] == pytest.approx([one.score for one in single])
     price = {one.word: (one.score, one.cost) for one in single}
-    written = found.word or typed
+    written = found.word or typed.replace("’", "'")
     assert found.known == told.known, (context, typed, taps)
     if written != told.best:  # of two words with one score, either is the best
         assert price[written][0] == pytest.approx(price[told.best][0], abs=1e-9), (context, typed, taps)
@@ -144,6 +151,73 @@ def test_corrections_are_python_s_in_every_language(library: ctypes.CDLL, tmp_pa
             agree(c, asked, [], asked.locale.upper(word), None)
             agree(c, asked, [], asked.locale.capitalise(word), None)
     assert changed > 9 and kept > 3
+
+
+NAMES = """
+kettle kettles kettle's Martha's churchs potatos flies bus don’ts Ängste thatch quill moss wren grove tramp latch
+thrush lark barn sheep tunic plum cork gravel spruce marsh Perth Nadia ham peat clove rind tar hoof fern wick vole
+"""
+
+
+def test_words_of_a_dictionary_are_python_s(library: ctypes.CDLL, typed: Typed) -> None:
+    """Words that the model does not know: of the dictionary, plurals and possessives of known ones, and of nobody."""
+    source = CompactSource(reader.open(typed.path))
+    without, asked, draw = plain(source), listed(source), np.random.default_rng(4)
+    assert len(asked.dictionary.hashes) > 90_000
+    words = [w for w in source.words[3:] if layout.spell(w)]
+    every = [*NAMES.split(), *(f"{w}{end}" for w in draw.choice(words, 60) for end in ("s", "'s"))]
+    with opened(library, typed.path.read_bytes()) as c:
+        c.open_keys()
+        before = [agree(c, without, ["the"], word, None) for word in every]
+        c.read_dictionary(dictionary.raw_of(locale.ENGLISH))
+        after = [agree(c, asked, ["the"], word, None) for word in every]
+        assert sum(a is not None and b is None for a, b in zip(before, after, strict=True)) > 2
+        for word in (*words[:40], *draw.choice(words, 20)):
+            letters = list(layout.spell(str(word)))
+            slip(draw, int(draw.integers(6)), letters, QWERTY.letters, "cat")
+            agree(c, asked, [], "".join(letters) or "a", None)
+        # prices that nobody would take, so that it matters which of them counts
+        for listed_at, spelt, unknown in ((0.0, 0.0, 99.0), (0.0, 3.0, 0.0), (30.0, 0.0, 0.0)):
+            prices = {"listed": listed_at, "spelt": spelt, "unknown": unknown, "letter": 0.01}
+            strange = replace(asked, parameters=DEFAULT._replace(taps=DEFAULT.taps._replace(**prices)))
+            taps = library.tacit_default_taps()
+            for name, price in prices.items():
+                setattr(taps, name, price)
+            c.c.tacit_keys_close(c.keys)
+            c.open_keys(taps=taps)
+            c.read_dictionary(dictionary.raw_of(locale.ENGLISH))
+            for word in (*every, "mes", "of's", "if's", "ofs", "sees"):
+                agree(c, strange, ["the"], word, None)
+
+
+def test_a_damaged_dictionary_is_refused(library: ctypes.CDLL, typed: Typed) -> None:
+    """C refuses what Python refuses, and a range of nothing; of what both read, they find the same."""
+    made = dictionary.build([f"{a}{b}" for a in "abcdefgh" for b in "ijklmn"], 64)
+    good, draw = dictionary.to_bytes(made), np.random.default_rng(5)
+    both, refused = 0, 0
+    with opened(library, typed.path.read_bytes()) as c:
+        c.open_keys()
+        for trial in range(300):
+            data = bytearray(good)
+            for at in draw.integers(len(data) if trial % 2 else 24, size=trial % 4):
+                data[at] = int(draw.integers(256)) if trial % 3 else data[at] ^ 1 << int(draw.integers(8))
+            data = data[: int(draw.integers(len(data)))] if trial % 7 == 6 else data
+            try:
+                found = dictionary.from_bytes(bytes(data), "x")
+            except TacitError:
+                found = None
+            if found is None or not found.range:
+                refused += 1
+                with pytest.raises(Refused, match="copy it again"):
+                    c.read_dictionary(bytes(data))
+                continue
+            c.read_dictionary(bytes(data))
+            both += 1
+            asked = replace(plain(CompactSource(reader.open(typed.path))), dictionary=found)
+            if trial < 40:
+                agree(c, asked, [], "aj", None)
+                agree(c, asked, [], "xq", None)
+    assert both > 50 and refused > 50
 
 
 def test_other_keys_and_other_numbers(library: ctypes.CDLL, typed: Typed) -> None:
