@@ -73,6 +73,14 @@ def test_the_example_of_the_page_suggests(tmp_path: Path, typed: Typed) -> None:
     assert [line.split()[0] for line in run(program, typed.path, "I", "am").splitlines()] == want
 
 
+def test_a_keyboard_without_corrections_needs_two_files(tmp_path: Path) -> None:
+    """As the page and tacit.h say: tacit.c and unicode.c."""
+    code = re.search(r"```c\n(.*?)```", PAGE, re.DOTALL)[1]
+    (tmp_path / "example.c").write_text(code)
+    two = [path for path in SOURCES if Path(path).name in ("tacit.c", "unicode.c")]
+    compiled(tmp_path, str(tmp_path / "example.c"), *two, name="example", options=["-D_DEFAULT_SOURCE"])
+
+
 def test_the_benchmark_runs(tmp_path: Path, typed: Typed) -> None:
     program = compiled(tmp_path, str(NATIVE / "bench.c"), *SOURCES, name="bench")
     (tmp_path / "contexts").write_text("\nI am\nsee you\n")
