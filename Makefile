@@ -101,7 +101,7 @@ wheel: install
 	@ls dist/*.whl
 
 # The C reader. Seeds are models of both kinds and of every network; CC may be any compiler with the sanitizers
-NATIVE := native/tacit.c native/unicode.c native/correct.c
+NATIVE := native/tacit.c native/unicode.c native/correct.c native/dictionary.c
 SANITIZE := -std=c99 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 native-fuzz: install
 	mkdir -p build/native

@@ -23,12 +23,12 @@ import json
 import subprocess
 import tempfile
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from first_words import first_words
 
 from tacit import runs
 from tacit.base.arrays import Bools, Ints
@@ -144,9 +144,6 @@ def measured(judge: str, run: runs.Run, file: Path) -> dict[str, Any]:
         ]
     )  # [places, 2]
     at_start, us = np.array(starts), [a["us"] for a in answers]
-    first = Counter(word for word, start in zip(wanted, starts, strict=True) if start)
-    known = Counter(words[ids[1]] for _, ids in _messages(prepared.clients) if ids[1] not in (UNK, EOS))
-    chosen = [word for word, _ in known.most_common(3)]
     return {
         "places": len(contexts),
         "starts": int(at_start.sum()),
@@ -156,9 +153,7 @@ def measured(judge: str, run: runs.Run, file: Path) -> dict[str, Any]:
         "start_top1": float(hits[at_start, 0].mean()),
         "start_top3": float(hits[at_start, 1].mean()),
         "start_top3_ci95": _interval(hits[at_start, 1], np.array(people)[at_start]),
-        "start_best": sum(n for _, n in first.most_common(3)) / first.total(),  # no fixed list has more
-        "start_chosen": sum(first[word] for word in chosen) / first.total(),
-        "chosen": chosen,  # the commonest first words of the training people
+        "start_words": [word for word, _ in asked(judge, file, [BEGIN])[0]["found"]],
         "us": {f"p{q}": round(float(np.percentile(us, q)), 1) for q in (50, 99)},
     }
 
@@ -196,7 +191,10 @@ def main() -> None:
             row["n-gram"] = {what: summary["models"]["n-gram"][what] for what in ("top1", "top3")}
             file = file / "words.dict"
         rows.append(row | {"engine": measured(options.judge, run, file)})
-    print(json.dumps({"command": "python benchmarks/aosp.py JUDGE RUN NAME=DIR …", "rows": rows}, indent=1))
+    prepared = run.prepare()
+    first = first_words(run.vocabulary.words, prepared.clients, prepared.test)
+    command = "python benchmarks/aosp.py JUDGE RUN NAME=DIR …"
+    print(json.dumps({"command": command, "rows": rows, "first_words": first}, indent=1))
 
 
 if __name__ == "__main__":

@@ -4,20 +4,12 @@
 #include "correct.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
 enum { MOST_TAPS = 48, LONGEST_SPELT = 256, SPECIALS = 3 };
-
-static int fail(tacit_error *error, int code, const char *message) {
-    if (error) snprintf(error->message, sizeof error->message, "%s", message);
-    return code;
-}
-
-static int no_memory(tacit_error *error) { return fail(error, TACIT_NO_MEMORY, "there is too little memory"); }
 
 struct entry { const uint8_t *keys; uint32_t id; uint16_t size, shared; }; /* `shared`: keys of the entry before */
 struct letter { uint32_t letter; uint8_t key; };
@@ -33,13 +25,14 @@ struct tacit_keys {
     struct entry *list; /* the words that can be typed, in the order of their keys */
     uint32_t *triples;  /* of keys in these spellings, [count + 1]³; 0 is the boundary */
     double total;
+    struct tacit_hashes dictionary;
 };
 
 tacit_taps tacit_default_taps(void) { /* tools/native_taps.py writes the numbers of tacit.keyboard.parameters */
     tacit_taps taps = {
         /* numbers: begin */
         0.56, 0.68, 0.43, 0.83, 4.13, 2.15, 3.96, 6.66, 4.28, 3.46, 4.44, 8.35, 8.88, 8.38, 10.71, 6.36, 18.0, 9.7,
-        0.48, 6.19, 0.88,
+        0.48, 8.29, 0.31, 6.19, 0.88,
         /* numbers: end */
     };
     return taps;
@@ -100,7 +93,17 @@ static size_t spell(const tacit_keys *keys, const char *word, size_t size, char 
 void tacit_keys_close(tacit_keys *keys) {
     if (!keys) return;
     free(keys->forms.list), free(keys->keys), free(keys->letters), free(keys->pool), free(keys->list);
-    free(keys->triples), free(keys);
+    free(keys->triples), free(keys->dictionary.list), free(keys);
+}
+
+int tacit_keys_dictionary(tacit_keys *keys, const void *data, size_t size, tacit_error *error) {
+    struct tacit_hashes hashes;
+    int done = tacit_read_hashes(data, size, &hashes);
+    if (done < 0) return tacit_no_memory(error);
+    if (!done) return tacit_fail(error, TACIT_BAD_FILE, "no dictionary, or a damaged one; copy it again");
+    free(keys->dictionary.list);
+    keys->dictionary = hashes;
+    return TACIT_OK;
 }
 
 /* Takes the keys of a layout: a key in the place of an earlier one is another letter of that one. */
@@ -151,7 +154,7 @@ int tacit_keys_open(const tacit_model *m, const tacit_key *given, size_t count, 
     int meant;
     tacit_facts facts = tacit_about(m);
     *opened = NULL;
-    if (given && (!count || count > 255)) return fail(error, TACIT_BAD_CALL, "give 1 to 255 keys");
+    if (given && (!count || count > 255)) return tacit_fail(error, TACIT_BAD_CALL, "give 1 to 255 keys");
     tacit_keys *keys = calloc(1, sizeof *keys);
     char *word = calloc(7, facts.longest + 8), *room = word ? word + facts.longest + 8 : NULL;
     int done = keys && word && tacit_open_forms(&keys->forms) && take_keys(keys, given, count);
@@ -178,7 +181,7 @@ int tacit_keys_open(const tacit_model *m, const tacit_key *given, size_t count, 
         size_t most = entry->size < last->size ? entry->size : last->size;
         while (entry->shared < most && entry->keys[entry->shared] == last->keys[entry->shared]) entry->shared++;
     }
-    if (!done || !count_triples(keys)) return tacit_keys_close(keys), no_memory(error);
+    if (!done || !count_triples(keys)) return tacit_keys_close(keys), tacit_no_memory(error);
     return *opened = keys, TACIT_OK;
 }
 
@@ -323,6 +326,18 @@ static int only_adds_apostrophes(const tacit_keys *keys, const struct entry *ent
     return at == size;
 }
 
+/* Whether a spelling that the model does not know is a word of the dictionary, or a regular form of a known one. */
+static int is_listed(const tacit_keys *keys, const char *text, size_t size) {
+    uint8_t spelt[LONGEST_SPELT];
+    size_t stem = tacit_stem(text, size), letters = 0;
+    if (tacit_has_hash(&keys->dictionary, text, size)) return 1;
+    if (!stem || tacit_has_hash(&keys->dictionary, text, stem)) return stem > 0;
+    for (size_t i = 0; i < stem; i++) letters += ((uint8_t)text[i] & 0xc0) != 0x80;
+    if (letters_of(keys, text, stem, spelt) != letters) return 0;
+    size_t at = place(keys, spelt, letters);
+    return at < keys->entries && !compare(keys->list[at].keys, keys->list[at].size, spelt, letters);
+}
+
 int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *context, size_t words, const char *typed,
                   const double *points, size_t count, size_t k, tacit_candidate *best, tacit_correction *result,
                   tacit_error *error) {
@@ -334,26 +349,27 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
     uint32_t same_id = TACIT_UNKNOWN, first_id = TACIT_UNKNOWN, ahead_id = TACIT_UNKNOWN, one = 0, other = 0;
     tacit_correction none = {1, 0, TACIT_UNKNOWN, TACIT_UNKNOWN, 0};
     *result = none;
-    if (!k) return fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
+    if (!k) return tacit_fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
     struct tapped *t = malloc(sizeof *t);
-    char *room = calloc(6, size + 8);
-    if (!t || !room) return free(t), free(room), no_memory(error);
-    size_t spelt_size = spell(keys, typed, size, room, spelt, &meant);
+    char *text = calloc(7, size + 8), *room = text ? text + size + 8 : NULL;
+    if (!t || !room) return free(t), free(text), tacit_no_memory(error);
+    size = tacit_plain_text(typed, text);
+    size_t spelt_size = spell(keys, text, size, room, spelt, &meant);
     if (!points) { /* the centres of the keys */
         count = spelt_size;
         for (size_t j = 0; j < count && j < MOST_TAPS; j++)
             own[2 * j] = keys->keys[spelt[j]].x, own[2 * j + 1] = keys->keys[spelt[j]].y;
         points = own;
     }
-    tacit_lower(keys->model, typed, size, room);
-    uint32_t shown = tacit_id(keys->model, typed), lower = tacit_id(keys->model, room);
-    free(room);
+    tacit_lower(keys->model, text, size, room);
+    uint32_t shown = tacit_id(keys->model, text), lower = tacit_id(keys->model, room);
     uint32_t id = shown != TACIT_UNKNOWN ? shown : lower;
     if (id != TACIT_UNKNOWN && !tacit_hidden(keys->model, id)) result->word = id;
-    if (count > MOST_TAPS) return free(t), TACIT_OK;
+    if (count > MOST_TAPS) return free(t), free(text), TACIT_OK;
     t->count = count;
     for (size_t j = 0; j < 2 * t->count; j++)
-        if (!isfinite(points[j])) return free(t), fail(error, TACIT_BAD_CALL, "a tap is no point; give finite numbers");
+        if (!isfinite(points[j]))
+            return free(t), free(text), tacit_fail(error, TACIT_BAD_CALL, "a tap is no point; give finite numbers");
     tap(keys, points, t);
     tacit_read_context(s, context, words);
     for (size_t i = 0; t->count && i < keys->entries; i++) { /* `reach`: columns that the word before has filled */
@@ -391,20 +407,23 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
     if (result->known || hidden > -INFINITY) {
         write = ahead > fmax(same, taps->language * hidden - t->over) ? ahead_id : same_id;
     } else {
-        uint8_t letters[LONGEST_SPELT];
-        size_t some = spelt_size ? spelt_size : letters_of(keys, typed, size, letters);
-        double log_p = log_p_of_keys(keys, spelt_size ? spelt : letters, some);
-        double stays = -(taps->unknown - taps->letter * log_p + t->over);
+        char *end = room;
+        for (size_t i = 0; i < spelt_size; i++) end += tacit_put_code(keys->keys[spelt[i]].letter, end);
+        int listed = spelt_size ? is_listed(keys, room, (size_t)(end - room)) : is_listed(keys, text, size);
+        size_t some = spelt_size ? spelt_size : letters_of(keys, text, size, spelt);
+        double log_p = (listed ? taps->spelt : taps->letter) * log_p_of_keys(keys, spelt, some);
+        double stays = log_p - (listed ? taps->listed : taps->unknown) - t->over;
         for (size_t at = 1; at < spelt_size; at++) { /* two words without the space between them */
             double p = likeliest(s, keys, spelt, at, &one);
             if (p > -INFINITY) p += likeliest(s, keys, spelt + at, spelt_size - at, &other);
             if (p > -INFINITY && taps->language * p - taps->space > second)
                 second = taps->language * p - taps->space, write = one, two = other;
         }
+        if (listed) first = ahead, first_id = ahead_id, second -= fmin(taps->space, taps->stays);
         if (first >= second) write = first_id, two = TACIT_UNKNOWN;
         if (fmax(first, second) <= stays) write = two = TACIT_UNKNOWN;
     }
     if (write != TACIT_UNKNOWN && !meant) result->literal = 0, result->word = write, result->second = two;
-    free(t);
+    free(t), free(text);
     return TACIT_OK;
 }

@@ -2,11 +2,12 @@
 
    A word w costs what its taps cost, by the operations of docs/keyboard.md, each with a price: a tap for a letter, by
    its distance from the key, or a key beside it that was hit; a letter without a tap; a tap without a letter; two or
-   three letters in the wrong order; another letter, or another vowel, written for one. The words that cost at most `beam` above the least that any word must pay
-   are ranked by −cost + language · log p(w | context).
+   three letters in the wrong order; another letter, or another vowel, written for one. The words that cost at most
+   `beam` above the least that any word must pay are ranked by −cost + language · log p(w | context).
 
-   What was typed stays if nothing is likelier: a word, less likely to be left standing if it was not meant; a word that
-   nobody knows, by its letters; or two words without the space between them. A word with a letter of a long press stays.
+   What was typed stays if nothing is likelier: a word, less likely to be left standing if it was not meant; a word of
+   the dictionary, or one that nobody knows, by its letters; or two words without the space between them. A word with a
+   letter of a long press stays.
 
    Words are typed with the keys of their letters, in lower case. A letter without a key is typed without its accents,
    a hyphen inside a word not at all. `tacit_keys` belongs to one model, is closed before it, and may be used by any
@@ -31,7 +32,7 @@ typedef struct {
 typedef struct { /* tacit.keyboard.parameters says what they mean; an infinite price is an operation left out */
     double sigma_x, sigma_y, steady, usual;
     double omission, single, apostrophe, insertion, twice, edge, transposition, move, slip, vowel, wrong, space;
-    double beam, unknown, letter, stays, language;
+    double beam, unknown, letter, listed, spelt, stays, language;
 } tacit_taps;
 
 /* The numbers of tacit.keyboard. */
@@ -43,6 +44,10 @@ tacit_taps tacit_default_taps(void);
 int tacit_keys_open(const tacit_model *model, const tacit_key *keys, size_t count, const tacit_taps *taps,
                     tacit_keys **opened, tacit_error *error);
 void tacit_keys_close(tacit_keys *keys);
+
+/* Gives the keys a dictionary: words that the model does not know, and that are then less easily corrected. `data` is a
+   file of src/tacit/keyboard/dictionaries; it is read during the call. To be called before the keys are used. */
+int tacit_keys_dictionary(tacit_keys *keys, const void *data, size_t size, tacit_error *error);
 
 typedef struct {
     double score; /* −cost + language · log p */
@@ -59,9 +64,9 @@ typedef struct {
     size_t found;  /* candidates, at most k */
 } tacit_correction;
 
-/* Finds the word that was meant. `typed` is the word as it is shown. `taps` are `count` points x, y, x, y, …; with
-   NULL, the centres of the keys of `typed`, for a word that was misspelt rather than mistapped. `best` has room for k
-   candidates. Words of more than 48 taps are not corrected. */
+/* Finds the word that was meant. `typed` is the word as it is shown, in composed letters (Unicode's form NFC). `taps`
+   are `count` points x, y, x, y, …; with NULL, the centres of the keys of `typed`, for a word that was misspelt rather
+   than mistapped. `best` has room for k candidates. Words of more than 48 taps are not corrected. */
 int tacit_correct(tacit_session *session, const tacit_keys *keys, const char *const *context, size_t words,
                   const char *typed, const double *taps, size_t count, size_t k, tacit_candidate *best,
                   tacit_correction *correction, tacit_error *error);

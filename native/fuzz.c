@@ -5,9 +5,10 @@
 
      fuzz SECONDS SEED FILE…     prints how many files it tried and how many of them were opened
 
-   A changed file gets its length and its CRC-32 again, most of the time, so that what lies behind them is reached. What
-   a fault looks like is the sanitizers' affair; this program adds two: a suggestion with a probability that is none,
-   and a word of a model that the model does not find. `make native-fuzz` runs it. */
+   A changed file gets its length and its CRC-32 again, or the first bytes of a dictionary, most of the time, so that what
+   lies behind them is reached. What a fault looks like is the sanitizers' affair; this program adds three: a suggestion
+   with a probability that is none, a word of a model that the model does not find, and hashes that do not ascend.
+   `make native-fuzz` runs it. */
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 
 #include "correct.h"
-#include "tacit.h"
+#include "internal.h"
 
 enum { MOST = 1 << 20, K = 5 };
 
@@ -36,8 +37,14 @@ static void put32(uint8_t *to, uint32_t value) {
     for (int i = 0; i < 4; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
 
+static int is_dictionary(const uint8_t *data, size_t size) { return size > 1 && data[0] == 'T' && data[1] == 'A'; }
+
 static void seal(uint8_t *data, size_t size) {
     if (size < 24) return;
+    if (is_dictionary(data, size)) {
+        memcpy(data, "TACITDIC\1\0\0", 12);
+        return;
+    }
     memcpy(data, data[6] == 'N' ? "TacitNN\n" : "TacitNG\n", 8);
     put32(data + 8, 1), put32(data + 16, (uint32_t)size), put32(data + 20, crc32(data, size));
 }
@@ -97,6 +104,20 @@ static void ask(tacit_model *model, const uint8_t *data, size_t size) {
     tacit_session_close(session);
 }
 
+static void ask_dictionary(const uint8_t *data, size_t size) {
+    struct tacit_hashes hashes;
+    const char *text = (const char *)data;
+    if (tacit_read_hashes(data, size, &hashes) <= 0) return;
+    opened++;
+    for (size_t i = 1; i < hashes.count; i++)
+        if (hashes.list[i - 1] > hashes.list[i]) fault("hashes that do not ascend");
+    for (size_t i = 0; i + 8 < size && i < 64; i++) {
+        size_t stem = tacit_stem(text + i, 8);
+        if (stem > 7 || tacit_has_hash(&hashes, text + i, stem) > 1) fault("a stem that is no part");
+    }
+    free(hashes.list);
+}
+
 static void try_file(const uint8_t *data, size_t size) {
     tacit_model *model;
     tacit_error error;
@@ -104,7 +125,9 @@ static void try_file(const uint8_t *data, size_t size) {
     if (!copy) return;
     memcpy(copy, data, size);
     tried++, current = copy, current_size = size;
-    if (tacit_open(copy, size, &model, &error) == TACIT_OK) {
+    if (is_dictionary(copy, size)) {
+        ask_dictionary(copy, size);
+    } else if (tacit_open(copy, size, &model, &error) == TACIT_OK) {
         opened++;
         ask(model, copy, size);
         tacit_close(model);

@@ -22,7 +22,7 @@ static const double TOLERANCE = 1e-4, MOST_SUM = 1e15, MOST_WORK = 4294967296.0;
 static const uint32_t MOST_TEXT = 1u << 26;
 static const char *const SPECIAL[] = {"<s>", "</s>", "<unk>"};
 
-static int fail(tacit_error *error, int code, const char *format, ...) {
+int tacit_fail(tacit_error *error, int code, const char *format, ...) {
     if (error) {
         va_list list;
         va_start(list, format);
@@ -32,7 +32,7 @@ static int fail(tacit_error *error, int code, const char *format, ...) {
     return code;
 }
 
-static int no_memory(tacit_error *error) { return fail(error, TACIT_NO_MEMORY, "there is too little memory"); }
+int tacit_no_memory(tacit_error *error) { return tacit_fail(error, TACIT_NO_MEMORY, "there is too little memory"); }
 
 /* The file is little-endian and may lie anywhere: numbers are read byte by byte, which compilers turn into one load. */
 static uint32_t u16(const uint8_t *at) { return (uint32_t)at[0] | (uint32_t)at[1] << 8; }
@@ -65,17 +65,17 @@ static uint32_t crc32(const uint8_t *data, size_t size) { /* of all but bytes 20
     return ~crc;
 }
 
-static int is_utf8(const uint8_t *at, const uint8_t *end, int surrogates) {
+static int is_utf8(const uint8_t *at, const uint8_t *end) {
     while (at < end) {
         int32_t code = tacit_next_code(&at, end);
-        if (code < 0 || (code >= 0xd800 && code < 0xe000 && !surrogates)) return 0;
+        if (code < 0 || (code >= 0xd800 && code < 0xe000)) return 0;
     }
     return 1;
 }
 
 /* ---- JSON: the section "meta" ---------------------------------------------------------------------------------- */
 
-struct json { const uint8_t *at, *end; int constants, nested; }; /* `constants`: NaN and Infinity are numbers */
+struct json { const uint8_t *at, *end; int whole, nested; }; /* `whole`: numbers must be */
 struct value { int type; const uint8_t *at, *end; }; /* type: { [ " i (whole number) f t F n (null), 0 (none) */
 
 static void blanks(struct json *j) {
@@ -136,9 +136,6 @@ static struct value skip_value(struct json *j) {
     } else if (starts(j, "true") || starts(j, "null")) {
     } else if (starts(j, "false")) {
         found.type = 'F';
-    } else if (starts(j, "NaN") || starts(j, "Infinity") || starts(j, "-Infinity")) {
-        if (!j->constants) return none;
-        found.type = 'N';
     } else {
         found.type = 'i';
         starts(j, "-");
@@ -152,6 +149,7 @@ static struct value skip_value(struct json *j) {
         }
     }
     if (found.type == 'i' && j->at - found.at > 4300) return none; /* Python reads no longer ones either */
+    if (found.type == 'f' && j->whole) return none;
     found.end = j->at;
     return found;
 }
@@ -178,29 +176,20 @@ static int is_text(struct value value, const char *text) { /* whether it is this
 static struct value member(struct value object, const char *name) { /* of several the last, as in Python */
     struct value found = {0, NULL, NULL}, key, item;
     if (object.type != '{') return found;
-    struct json j = {object.at + 1, object.end, 1, 0};
+    struct json j = {object.at + 1, object.end, 0, 0};
     while (next_item(&j, &key, &item))
         if (is_text(key, name)) found = item;
     return found;
 }
 
-static double number(struct value value) { /* a whole number; true is 1; what is none is NaN */
+static double number(struct value value) { /* a whole number; what is none is NaN */
     double found = 0, sign = value.type == 'i' && *value.at == '-' ? -1 : 1;
-    if (value.type == 't' || value.type == 'F') return value.type == 't';
     if (value.type != 'i') return NAN;
     for (const uint8_t *at = value.at + (sign < 0); at < value.end; at++) found = found * 10 + (*at - '0');
     return sign * found;
 }
 
-static int truth(struct value value) { /* as bool() in Python */
-    struct value item;
-    struct json j = {value.at ? value.at + 1 : NULL, value.end, 1, 0};
-    if (value.type == '{' || value.type == '[') return next_item(&j, value.type == '{' ? &item : NULL, &item);
-    if (value.type == '"') return value.end - value.at > 2;
-    for (const uint8_t *at = value.at; (value.type == 'i' || value.type == 'f') && at < value.end; at++)
-        if ((*at | 32) == 'e' || (*at >= '1' && *at <= '9')) return (*at | 32) != 'e';
-    return value.type == 't' || value.type == 'N';
-}
+static int is_option(struct value value) { return value.type == 't' || value.type == 'F'; }
 
 static uint32_t size_of(struct value value) { /* a whole number below 2³², or 0 */
     double found = value.type == 'i' ? number(value) : 0;
@@ -256,32 +245,23 @@ static int wrong(struct file *file, const char *format, ...) { /* notes what doe
     return 0;
 }
 
-/* Finds a section; of several with a name the last. `count` items of `width` bytes; NULL: any number of them. */
-static const uint8_t *array(struct file *file, const char *name, uint32_t width, const uint32_t *count,
+/* Finds the section of a name, with n in it; of several the last. `count` items of `width` bytes; NULL: any number. */
+static const uint8_t *array(struct file *file, const char *name, uint32_t n, uint32_t width, const uint32_t *count,
                             uint32_t *items) {
-    char padded[32] = {0};
+    char padded[33] = {0};
     size_t entry = file->name + 8;
-    memcpy(padded, name, strlen(name)); /* at most 31 bytes: every caller's names are short */
-    for (uint32_t i = file->count; i-- > 0;) {
+    int length = snprintf(padded, sizeof padded, name, n);
+    for (uint32_t i = (size_t)length <= file->name ? file->count : 0; i-- > 0;) {
         const uint8_t *at = file->data + 24 + i * entry;
         if (memcmp(at, padded, file->name)) continue;
         uint32_t offset = u32(at + file->name), size = u32(at + file->name + 4);
-        if (file->name == 8 && offset % 8) return wrong(file, "'%s' does not begin at a multiple of 8", name), NULL;
+        if (file->name == 8 && offset % 8) return wrong(file, "'%s' does not begin at a multiple of 8", padded), NULL;
         if (offset > file->size || size > file->size - offset || size % width || (count && size / width != *count))
-            return wrong(file, "'%s' has %u bytes from %u on", name, size, offset), NULL;
+            return wrong(file, "'%s' has %u bytes from %u on", padded, size, offset), NULL;
         if (items) *items = size / width;
         return file->data + offset;
     }
-    return wrong(file, "'%s' is missing", name), NULL;
-}
-
-/* The same for a name with a number in it. */
-static const uint8_t *numbered(struct file *file, const char *name, uint32_t n, uint32_t width, const uint32_t *count,
-                               uint32_t *items) {
-    char whole[32];
-    int length = snprintf(whole, sizeof whole, name, n);
-    if (length < 0 || (size_t)length > file->name) return wrong(file, "'%s' is missing", whole), NULL;
-    return array(file, whole, width, count, items);
+    return wrong(file, "'%s' is missing", padded), NULL;
 }
 
 static int read_table(const uint8_t *at, double *table) {
@@ -292,10 +272,9 @@ static int read_table(const uint8_t *at, double *table) {
 /* The section "meta" as a JSON object. */
 static int read_meta(struct file *file, int network, struct value *facts) {
     uint32_t size;
-    const uint8_t *at = array(file, "meta", 1, NULL, &size);
+    const uint8_t *at = array(file, "meta", 0, 1, NULL, &size);
     if (!at) return 0;
-    if (!is_utf8(at, at + size, network)) return wrong(file, "'meta' is no UTF-8");
-    if (network && size >= 3 && !memcmp(at, "\xef\xbb\xbf", 3)) at += 3, size -= 3; /* as Python reads bytes */
+    if (!is_utf8(at, at + size)) return wrong(file, "'meta' is no UTF-8");
     struct json j = {at, at + size, network, 0};
     *facts = skip_value(&j);
     blanks(&j);
@@ -432,7 +411,7 @@ static int inflate(const uint8_t *in, uint32_t size, uint8_t *out, uint32_t *unp
                 if (out) out[s.size] = out[s.size - back];
         }
     }
-    if (s.bad || s.end - s.in < 4) return 0;
+    if (s.bad || s.end - s.in != 4) return 0;
     uint32_t a = 1, b = 0;
     for (uint32_t i = 0; out && i < s.size; i++) a = (a + out[i]) % 65521, b = (b + a) % 65521;
     *unpacked = s.size;
@@ -562,7 +541,23 @@ static uint32_t context_id(const tacit_model *m, const char *word, char *room) {
     return tacit_id(m, room);
 }
 
-/* Reads all words once: whether they are words, in order, and as many as there should be. */
+/* Reads all words once: whether they are UTF-8 and in order, each once. */
+static int check_order(struct file *file, const tacit_model *m) {
+    char *word = calloc(2, (size_t)m->longest + 1), *last = word ? word + m->longest + 1 : NULL;
+    struct cursor c = {m, 0, 0, 0, NULL, NULL};
+    int fits = word ? 1 : -1;
+    for (size_t length, size = 0; fits > 0 && next_word(&c, word, &length); size = length) {
+        int order = memcmp(last, word, size < length ? size : length);
+        fits = c.next == 1 || order < 0 || (!order && size < length);
+        if (!fits) wrong(file, "its words are not in order");
+        else if (!is_utf8((uint8_t *)word, (uint8_t *)word + length)) fits = wrong(file, "a word is no UTF-8");
+        memcpy(last, word, length);
+    }
+    free(word);
+    return fits;
+}
+
+/* Walks over the blocks: whether they hold whole words, and as many as there should be. */
 static int check_words(struct file *file, tacit_model *m, uint32_t block_count) {
     uint32_t count = m->count - SPECIALS, last = 0, shared, size;
     const uint8_t *rest;
@@ -583,19 +578,7 @@ static int check_words(struct file *file, tacit_model *m, uint32_t block_count) 
         if (words != (count - b * BLOCK < BLOCK ? count - b * BLOCK : BLOCK))
             return wrong(file, "the number of words does not match 'meta'");
     }
-    char *word = calloc(2, (size_t)m->longest + 1), *old = word ? word + m->longest + 1 : NULL;
-    if (!word) return wrong(file, "out of memory"), -1;
-    struct cursor c = {m, 0, 0, 0, NULL, NULL};
-    int fits = 1;
-    for (size_t length, before = 0; fits && next_word(&c, word, &length); before = length) {
-        int order = memcmp(old, word, before < length ? before : length);
-        fits = c.next == 1 || order < 0 || (!order && before < length);
-        if (!fits) wrong(file, "its words are not in order");
-        else if (!is_utf8((uint8_t *)word, (uint8_t *)word + length, 0)) fits = wrong(file, "a word is no UTF-8");
-        memcpy(old, word, length);
-    }
-    free(word);
-    return fits;
+    return check_order(file, m);
 }
 
 /* ---- the compact file: opening --------------------------------------------------------------------------------- */
@@ -634,18 +617,18 @@ static int view_level(struct file *file, tacit_model *m, uint32_t n, const uint3
     struct level *level = m->levels + n - 2;
     uint32_t count = counts[n - 2], bytes = over(count, 8), blocks = over(count, RANK), all = 256, picks;
     level->count = count;
-    if (!(level->labels = numbered(file, "label%u", n, 2, &count, NULL)) ||
-        !(level->p = numbered(file, "p%u", n, 1, &count, NULL)) ||
-        !read_table(numbered(file, "tp%u", n, 4, &all, NULL), level->table))
+    if (!(level->labels = array(file, "label%u", n, 2, &count, NULL)) ||
+        !(level->p = array(file, "p%u", n, 1, &count, NULL)) ||
+        !read_table(array(file, "tp%u", n, 4, &all, NULL), level->table))
         return 0;
     if (n == m->order) return 1;
     uint32_t after = over(counts[n - 1], 8);
-    if (!(level->deep = numbered(file, "deep%u", n, 1, &bytes, NULL)) ||
-        !(level->rank = numbered(file, "rank%u", n, 4, &blocks, NULL)) ||
-        !(level->backoff = numbered(file, "b%u", n, 1, NULL, &level->histories)) ||
-        !read_table(numbered(file, "tb%u", n, 4, &all, NULL), level->backoff_table) ||
-        !(level->head = numbered(file, "head%u", n + 1, 1, &after, NULL)) ||
-        !(level->pick = numbered(file, "pick%u", n + 1, 4, NULL, &picks)))
+    if (!(level->deep = array(file, "deep%u", n, 1, &bytes, NULL)) ||
+        !(level->rank = array(file, "rank%u", n, 4, &blocks, NULL)) ||
+        !(level->backoff = array(file, "b%u", n, 1, NULL, &level->histories)) ||
+        !read_table(array(file, "tb%u", n, 4, &all, NULL), level->backoff_table) ||
+        !(level->head = array(file, "head%u", n + 1, 1, &after, NULL)) ||
+        !(level->pick = array(file, "pick%u", n + 1, 4, NULL, &picks)))
         return 0;
     return picks == over(level->histories, PICK) + 1 || wrong(file, "'pick%u' has %u items", n + 1, picks);
 }
@@ -692,19 +675,18 @@ static int check_tables(struct file *file, const tacit_model *m) {
 
 /* ---- the compact file: asking ---------------------------------------------------------------------------------- */
 
-static int is_hidden(const tacit_model *m, uint32_t id) { return (int)bit(m->hidden, id); }
-int tacit_hidden(const tacit_model *m, uint32_t id) { return id >= m->count || is_hidden(m, id); }
+int tacit_hidden(const tacit_model *m, uint32_t id) { return id >= m->count || bit(m->hidden, id); }
 
 /* Collects the unigrams that suggestions without a history come from: the likeliest, ties by lower id. */
 static void collect_favourites(tacit_model *m) {
     uint32_t first[256] = {0}, rank[256] = {0}, all = 0;
     for (int c = 0; c < 256; c++)
         for (int other = 1; other < 256; other++) rank[c] += m->table[other] > m->table[c];
-    for (uint32_t i = 0; i < m->count; i++) first[rank[m->p[i]]] += m->p[i] && !is_hidden(m, i);
+    for (uint32_t i = 0; i < m->count; i++) first[rank[m->p[i]]] += m->p[i] && !tacit_hidden(m, i);
     for (int r = 0; r < 256; r++) all += first[r], first[r] = all - first[r];
     m->favourite_count = all < FAVOURITES ? all : FAVOURITES;
     for (uint32_t i = 0; i < m->count; i++) {
-        uint32_t at = m->p[i] && !is_hidden(m, i) ? first[rank[m->p[i]]]++ : FAVOURITES;
+        uint32_t at = m->p[i] && !tacit_hidden(m, i) ? first[rank[m->p[i]]]++ : FAVOURITES;
         if (at < FAVOURITES) m->favourites[at] = i, m->places[at] = place_of(m, i);
     }
 }
@@ -776,7 +758,7 @@ static void best_ngrams(const tacit_model *m, const struct node *nodes, uint32_t
             if (!code || is_late(best, log_p)) continue;
             uint32_t place = label(level, row), id = common_id(m, place);
             while (taken && old < old_end && label(taken, old) < place) old++;
-            if ((taken && old < old_end && label(taken, old) == place) || is_hidden(m, id)) continue;
+            if ((taken && old < old_end && label(taken, old) == place) || tacit_hidden(m, id)) continue;
             offer(best, log_p, id);
         }
         taken = level, spent += nodes[n].backoff;
@@ -793,7 +775,7 @@ static void best_ngrams(const tacit_model *m, const struct node *nodes, uint32_t
     }
     for (uint32_t id = first; id < last; id++) {
         double log_p = spent + m->table[m->p[id]];
-        if (!m->p[id] || is_hidden(m, id) || is_late(best, log_p)) continue;
+        if (!m->p[id] || tacit_hidden(m, id) || is_late(best, log_p)) continue;
         if (row_of(taken, begin, end, place_of(m, id)) < 0) offer(best, log_p, id);
     }
 }
@@ -902,18 +884,20 @@ static int open_compact(struct file *file, tacit_model *m) {
     }
     if (m->count <= SPECIALS || number(member(facts, "order")) != m->order)
         return wrong(file, "'meta' has no words, or 'ngrams' does not match 'order'");
-    m->cased = truth(member(facts, "cased"));
+    struct value cased = member(facts, "cased");
+    if (cased.type && !is_option(cased)) return wrong(file, "'cased' is neither true nor false");
+    m->cased = cased.type == 't';
     read_language(m, member(facts, "locale"));
     bytes = over(m->count, 8);
-    if (!(m->common = array(file, "common", 4, NULL, &m->common_count))) return 0;
+    if (!(m->common = array(file, "common", 0, 4, NULL, &m->common_count))) return 0;
     uint32_t starts = m->common_count + 1;
-    const uint8_t *hidden = array(file, "hidden", 1, &bytes, NULL);
-    if (!(m->starts = array(file, "start2", 4, &starts, NULL)) || !hidden ||
-        !(m->text = array(file, "text", 1, NULL, &m->text_size)) ||
-        !(m->blocks = array(file, "blocks", 4, NULL, &blocks)) || !(m->p = array(file, "p1", 1, &m->count, NULL)) ||
-        !read_table(array(file, "tp1", 4, &all, NULL), m->table) ||
-        !(m->backoff = array(file, "b1", 1, &m->common_count, NULL)) ||
-        !read_table(array(file, "tb1", 4, &all, NULL), m->backoff_table))
+    const uint8_t *hidden = array(file, "hidden", 0, 1, &bytes, NULL);
+    if (!(m->starts = array(file, "start2", 0, 4, &starts, NULL)) || !hidden ||
+        !(m->text = array(file, "text", 0, 1, NULL, &m->text_size)) ||
+        !(m->blocks = array(file, "blocks", 0, 4, NULL, &blocks)) || !(m->p = array(file, "p1", 0, 1, &m->count, NULL)) ||
+        !read_table(array(file, "tp1", 0, 4, &all, NULL), m->table) ||
+        !(m->backoff = array(file, "b1", 0, 1, &m->common_count, NULL)) ||
+        !read_table(array(file, "tb1", 0, 4, &all, NULL), m->backoff_table))
         return 0;
     m->levels = calloc(m->order, sizeof *m->levels);
     m->hidden = calloc(bytes, 1);
@@ -948,7 +932,7 @@ static int open_matrix(struct file *file, const char *name, uint32_t n, uint64_t
     m->outputs = (uint32_t)outputs, m->inputs = (uint32_t)inputs;
     if (size > UINT32_MAX || outputs > UINT32_MAX - 8) return wrong(file, "the sizes make no network");
     snprintf(scale, sizeof scale, "%s.scale", name);
-    const uint8_t *codes = numbered(file, name, n, 1, &all, NULL), *at = numbered(file, scale, n, 1, &rows, NULL);
+    const uint8_t *codes = array(file, name, n, 1, &all, NULL), *at = array(file, scale, n, 1, &rows, NULL);
     if (!at || !codes) return 0;
     m->codes = (const int8_t *)codes, m->rows = at + 8;
     double low = f32(at), high = f32(at + 4);
@@ -959,7 +943,7 @@ static int open_matrix(struct file *file, const char *name, uint32_t n, uint64_t
 
 static int open_vector(struct file *file, const char *name, uint32_t n, uint64_t count, const uint8_t **vector) {
     uint32_t all = (uint32_t)count;
-    if (count > UINT32_MAX || !(*vector = numbered(file, name, n, 2, &all, NULL))) return 0;
+    if (count > UINT32_MAX || !(*vector = array(file, name, n, 2, &all, NULL))) return 0;
     for (uint32_t i = 0; i < all; i++)
         if ((u16(*vector + 2 * (size_t)i) >> 10 & 31) == 31) return wrong(file, "a number is not finite");
     return 1;
@@ -1008,7 +992,7 @@ static int check_scales(struct file *file, const tacit_model *m) {
 
 static int open_lines(struct file *file, tacit_model *m) {
     uint32_t packed, size, lines = 0;
-    const uint8_t *words = array(file, "words", 1, NULL, &packed);
+    const uint8_t *words = array(file, "words", 0, 1, NULL, &packed);
     if (!words) return 0;
     if (!inflate(words, packed, NULL, &size, MOST_TEXT)) return wrong(file, "its words are truncated, or too long");
     m->lines = calloc((size_t)size + 1, 1);
@@ -1025,27 +1009,19 @@ static int open_lines(struct file *file, tacit_model *m) {
     }
     if (lines != m->count - SPECIALS) return wrong(file, "its number of words does not match 'vocabulary'");
     if (m->offsets[lines] != size || m->lines[0] == '\n') return wrong(file, "its words are not in order");
-    for (uint32_t i = 0; i < lines; i++) {
-        const uint8_t *word = m->text + m->offsets[i], *next = m->text + m->offsets[i + 1];
-        size_t length = (size_t)(next - word) - 1, after = i + 1 < lines ? m->offsets[i + 2] - m->offsets[i + 1] - 1 : 0;
-        int order = memcmp(word, next, length < after ? length : after);
-        if (i + 1 < lines && (order > 0 || (!order && length >= after)))
-            return wrong(file, "its words are not in order");
-        if (!is_utf8(word, word + length, 0)) return wrong(file, "a word is no UTF-8");
-    }
-    return 1;
+    return check_order(file, m);
 }
 
 static int open_network(struct file *file, tacit_model *m) {
     struct value facts;
     if (!read_meta(file, 1, &facts)) return 0;
     struct value table = member(facts, "model"), kind = member(table, "kind"), variant = member(table, "variant");
-    struct value needed[] = {member(table, "tied"), member(table, "coupled"), member(table, "layer_norm"),
-                             member(table, "residual")};
+    struct value options[] = {member(table, "tied"), member(table, "coupled"), member(table, "layer_norm"),
+                              member(table, "residual")};
     for (int i = 0; i < 4; i++)
-        if (!needed[i].type) return wrong(file, "'model' lacks an entry");
-    int tied = truth(needed[0]), fits;
-    m->coupled = truth(needed[1]), m->normal = truth(needed[2]), m->residual = truth(needed[3]);
+        if (!is_option(options[i])) return wrong(file, "an option is neither true nor false");
+    int tied = options[0].type == 't', fits;
+    m->coupled = options[1].type == 't', m->normal = options[2].type == 't', m->residual = options[3].type == 't';
     m->embedding = size_of(member(table, "embedding")), m->units = size_of(member(table, "hidden"));
     m->depth = size_of(member(table, "layers")), m->groups = size_of(member(table, "groups"));
     m->lstm = is_text(kind, "lstm"), m->printed = is_text(variant, "printed");
@@ -1059,9 +1035,9 @@ static int open_network(struct file *file, tacit_model *m) {
     double context = number(member(facts, "max_words"));
     if (m->count <= SPECIALS) return wrong(file, "its number of words does not match 'vocabulary'");
     struct value letters = member(facts, "case");
-    if (!(is_text(letters, "lower") || is_text(letters, "keep")) || !(context >= 0 && context < INFINITY))
+    if (!(is_text(letters, "lower") || is_text(letters, "keep")) || !(context >= 0 && context < 2147483648.0))
         return wrong(file, "its 'case' or 'max_words' is not valid");
-    m->context = context < 1 ? 1000 : context < UINT32_MAX ? (uint32_t)context : UINT32_MAX;
+    m->context = context < 1 ? 1000 : (uint32_t)context;
     if ((tied ? m->embedding : m->units) != (m->lstm ? m->embedding : m->units))
         return wrong(file, "the output does not fit the last layer");
     if (!open_matrix(file, "embedding", 0, m->count, m->embedding, &m->embed)) return 0;
@@ -1216,28 +1192,28 @@ int tacit_open(const void *data, size_t size, tacit_model **model, tacit_error *
     const uint8_t *bytes = data;
     tacit_model *m = NULL;
     *model = NULL;
-    if (!size) return fail(error, TACIT_BAD_FILE, "the file is empty; make it again");
+    if (!size) return tacit_fail(error, TACIT_BAD_FILE, "the file is empty; make it again");
     int network = !memcmp(bytes, "TacitNN\n", size < 8 ? size : 8) && size > 6;
     if (!network && memcmp(bytes, "TacitNG\n", size < 8 ? size : 8))
-        return fail(error, TACIT_BAD_FILE, "not a model; it should begin with 'TacitNG' or 'TacitNN'");
-    if (size < 24) return fail(error, TACIT_BAD_FILE, "cut short, %u bytes; copy it again", (unsigned)size);
+        return tacit_fail(error, TACIT_BAD_FILE, "not a model; it should begin with 'TacitNG' or 'TacitNN'");
+    if (size < 24) return tacit_fail(error, TACIT_BAD_FILE, "cut short, %u bytes; copy it again", (unsigned)size);
     struct file file = {bytes, size, network ? 32 : 8, u32(bytes + 12), ""};
     if (u32(bytes + 8) != 1)
-        return fail(error, TACIT_BAD_FILE, "format version %u; this reader reads version 1; update Tacit", u32(bytes + 8));
+        return tacit_fail(error, TACIT_BAD_FILE, "format version %u; this reader reads version 1; update Tacit", u32(bytes + 8));
     if (u32(bytes + 16) != size || (uint64_t)file.count * (file.name + 8) + 24 > size)
-        return fail(error, TACIT_BAD_FILE, "%lu bytes, not %u; copy it again", (unsigned long)size, u32(bytes + 16));
+        return tacit_fail(error, TACIT_BAD_FILE, "%lu bytes, not %u; copy it again", (unsigned long)size, u32(bytes + 16));
     if (crc32(bytes, size) != u32(bytes + 20))
-        return fail(error, TACIT_BAD_FILE, "damaged (its CRC-32 differs from the header's); copy it again");
+        return tacit_fail(error, TACIT_BAD_FILE, "damaged (its CRC-32 differs from the header's); copy it again");
     int fits = file.count <= MOST_SECTIONS || wrong(&file, "%u sections", file.count);
     if (fits) {
-        if (!(m = calloc(1, sizeof *m))) return no_memory(error);
+        if (!(m = calloc(1, sizeof *m))) return tacit_no_memory(error);
         m->network = network;
         fits = network ? open_network(&file, m) : open_compact(&file, m);
     }
     if (fits > 0) return *model = m, TACIT_OK;
     tacit_close(m);
-    if (fits < 0) return no_memory(error);
-    return fail(error, TACIT_BAD_FILE, "its sections do not fit together (%s); make the model again", file.why);
+    if (fits < 0) return tacit_no_memory(error);
+    return tacit_fail(error, TACIT_BAD_FILE, "its sections do not fit together (%s); make the model again", file.why);
 }
 
 tacit_facts tacit_about(const tacit_model *m) {
@@ -1271,7 +1247,7 @@ int tacit_block(tacit_model *m, const char *const *words, size_t count, tacit_er
     }
     if (done && !m->network) collect_favourites(m);
     free(word), free(codes), free(folded), free(list), free(forms.list);
-    return done ? TACIT_OK : no_memory(error);
+    return done ? TACIT_OK : tacit_no_memory(error);
 }
 
 void tacit_session_close(tacit_session *s) {
@@ -1283,7 +1259,7 @@ void tacit_session_close(tacit_session *s) {
 int tacit_session_open(const tacit_model *m, tacit_session **session, tacit_error *error) {
     tacit_session *s = calloc(1, sizeof *s);
     *session = NULL;
-    if (!s) return no_memory(error);
+    if (!s) return tacit_no_memory(error);
     size_t h = m->units, e = m->embedding, wide = h > e ? h : e;
     s->model = m, s->known = UINT32_MAX;
     int done = (s->room = calloc(4, 6 * (size_t)m->longest + 8)) && (s->nodes = calloc(m->order + 1, sizeof *s->nodes)) &&
@@ -1294,7 +1270,7 @@ int tacit_session_open(const tacit_model *m, tacit_session **session, tacit_erro
                (s->log_p = calloc(m->network ? m->count : 1, sizeof *s->log_p));
     if (done) return *session = s, TACIT_OK;
     tacit_session_close(s);
-    return no_memory(error);
+    return tacit_no_memory(error);
 }
 
 /* Brings the session to a context: finds its histories, or runs the network over what is new of it. */
@@ -1347,18 +1323,13 @@ int tacit_complete(tacit_session *s, const char *const *context, size_t words, c
                    tacit_suggestion *list, size_t *found, tacit_error *error) {
     const tacit_model *m = s->model;
     size_t size = strlen(typed), each = 6 * (size_t)m->longest + 8;
-    char *forms[4] = {s->room, s->room + each, s->room + 2 * each, s->room + 3 * each}, *to = forms[0];
+    char *forms[4] = {s->room, s->room + each, s->room + 2 * each, s->room + 3 * each};
     struct best best = {list, k, 0};
     *found = 0;
-    if (!k) return fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
+    if (!k) return tacit_fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
     if (size > 3 * (size_t)m->longest) return TACIT_OK; /* longer than any word, in any case */
     tacit_read_context(s, context, words);
-    for (const char *at = typed; *at;) { /* a typographic apostrophe becomes a plain one */
-        if (!strncmp(at, "\xe2\x80\x99", 3)) *to++ = '\'', at += 3;
-        else *to++ = *at++;
-    }
-    *to = 0;
-    tacit_lower(m, forms[0], strlen(forms[0]), forms[1]);
+    tacit_lower(m, forms[0], tacit_plain_text(typed, forms[0]), forms[1]);
     tacit_raise_text(forms[1], 1, m->turkish, forms[2]);
     tacit_raise_text(forms[0], 2, m->turkish, forms[3]);
     for (int i = m->cased ? 0 : 1; i < (m->cased ? 4 : 2); i++) {
@@ -1373,7 +1344,7 @@ int tacit_complete(tacit_session *s, const char *const *context, size_t words, c
         if (first < last && !m->network) best_ngrams(m, s->nodes, s->node_count, first, last, &best);
         for (uint32_t id = first; m->network && id < last; id++) {
             if (is_late(&best, (double)s->log_p[id])) continue;
-            if (!is_hidden(m, id) && s->log_p[id] > -INFINITY) offer(&best, (double)s->log_p[id], id);
+            if (!tacit_hidden(m, id) && s->log_p[id] > -INFINITY) offer(&best, (double)s->log_p[id], id);
         }
     }
     *found = best.count;

@@ -1,6 +1,7 @@
 /* Tacit's models on a phone: reads a compact n-gram file or an 8-bit network, suggests, completes and corrects words.
 
-   C99, libc and libm; two files, no other dependency and no global state.
+   C99, libc and libm, no other dependency and no global state. Compile tacit.c and unicode.c, and for corrections
+   (correct.h) also correct.c and dictionary.c.
 
    FILES. `tacit_open` reads a file that the caller holds in memory, mapped or loaded, and keeps the pointer: the
    bytes stay where they are and as they are until `tacit_close`. Nothing is copied but small tables. The file is

@@ -311,6 +311,16 @@ int tacit_fold(const struct tacit_forms *forms, const char *text, size_t size, u
     return 1;
 }
 
+size_t tacit_plain_text(const char *text, char *to) {
+    const char *first = to;
+    while (*text) {
+        if (!strncmp(text, "\xe2\x80\x99", 3)) *to++ = '\'', text += 3;
+        else *to++ = *text++;
+    }
+    *to = 0;
+    return (size_t)(to - first);
+}
+
 /* Writes a text with capitals: `how` 1: the first letter, 2: all of them. */
 void tacit_raise_text(const char *text, int how, int turkish, char *to) {
     const uint8_t *at = (const uint8_t *)text, *end = at + strlen(text);

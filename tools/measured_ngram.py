@@ -81,6 +81,7 @@ def asked(file: Path) -> Entry:
         "date": today(),
         **results,
         "rows": [rounded(row) for row in results["rows"]],
+        "first_words": rounded(results["first_words"]),
     }
 
 
@@ -233,16 +234,27 @@ def dictionary(results: Entry) -> str:
         f"{r['different']} different"
         for r in read[:1]
     )
-    best, chosen, spread = (_percent(last[k]) for k in ("start_best", "start_chosen", "start_top3_ci95"))
-    three = " ".join(f"*{word}*," for word in last["chosen"]).rstrip(",")
+    first = results["first_words"]
+    counted, each, best = (first["choices"][k] for k in ("counted", "each person the same", "best"))
+    low, high = (_percent(first["drawn"][k]) for k in ("p2.5", "p97.5"))
+    assert counted["words"] == each["words"] == last["start_words"]
     return (
         f"{table(rows)}\n\nOver {last['places']:,} held-out words, {last['starts']:,} of them first words.\n\n"
-        "**First words.** Without a word before, a keyboard always offers the same three. The three commonest of the "
-        f"training people, {three}, are {chosen} of the first words here (± {spread}, 95 % over people). "
-        f"`words.dict` offers the same three. The three commonest of the held-out people themselves are {best}, which "
-        f"no choice without their text can know.\n\nWhat the engine read and what was written: {same}. "
+        "**First words.** Nothing stands before the first word of a message, so a keyboard always offers the same "
+        f"three. `words.dict` offers {_named(counted)}. These are the commonest first words of the training people, "
+        f"whether each message or each person counts the same. They are {_percent(counted['share'])} of the first "
+        f"words of the {first['people']} held-out people (± {_percent(counted['ci95'])}, 95 % over people). "
+        f"No other three are more than {_percent(best['share'])}: {_named(best)}. Only the held-out text tells that "
+        "these are better. The share depends on the people: for as many people drawn from the training people, it is "
+        f"between {low} and {high} (95 % of 10,000 draws).\n\n"
+        f"What the engine read and what was written: {same}. "
         f"{source([results], 'aosp.json')}"
     )
+
+
+def _named(choice: Entry) -> str:
+    *others, last = (f"*{word}*" for word in choice["words"])
+    return f"{', '.join(others)} and {last}"
 
 
 def files(entries: Sequence[Entry], asked: Entry) -> str:

@@ -1,4 +1,4 @@
-"""Writes small models of every kind, the seeds of native/fuzz.c.
+"""Writes small models of every kind and a dictionary, the seeds of native/fuzz.c.
 
 PYTHONPATH=tests python tools/native_seeds.py FOLDER
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import networks8
 from file_models import any_weights, kneser, vocabulary
+from tacit.keyboard import dictionary
 from tacit.ngram.compact import writer
 
 
@@ -22,6 +23,8 @@ def main() -> None:
     ):
         model = (any_weights if seed % 2 else kneser)(seed + 1, size, order, count)
         writer.write(folder / f"compact{seed}", vocabulary(size), model, name="seed", hidden=["be"])
+    words = [f"{a}{b}" for a in "abcdefgh" for b in "ijklmn"]
+    (folder / "dictionary").write_bytes(dictionary.to_bytes(dictionary.build(words, 64)))
     for number, kind in enumerate(networks8.KINDS.values()):
         networks8.saved(folder / f"network{number}", kind, 30, max_words=4)
 

@@ -86,6 +86,7 @@ def _located(path: Path) -> None:
     for text in ("Istanbul IŞIK straße", "", "l'eau i'm ́", "\U0001f469"):
         found.capitalise(found.lower(text)), found.upper(text), found.is_always_capital(text)
     locale_script.remark(("see", "ты", "日本"), found)
+    locale_script.keys_remark(found)
 
 
 def _imported(path: Path) -> None:

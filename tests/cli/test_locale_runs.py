@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 import json
+import threading
 import tomllib
+import urllib.request
 
 import pytest
 
+import locale_models
 from commands import TINY
 from locale_sentences import sentences
 from tacit.base.errors import TacitError
@@ -55,3 +59,25 @@ def test_an_unknown_locale_is_refused(tacit, tmp_path):
     (tmp_path / "my.toml").write_text("nmae = 3\n")
     tacit("serve", tmp_path / "m.tacit", "--locale", tmp_path / "my.toml").refused("my.toml", "nmae")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("code", ["zh", "th"])
+def test_keys_of_another_script_are_mentioned(tmp_path, code):
+    """Chinese characters have no keys: the terminal and the page say where they come from."""
+    said, shown = [], []
+
+    def ask(address: str) -> None:
+        with urllib.request.urlopen(f"{address}/models.json", timeout=30) as answer:
+            shown.extend(json.load(answer)["problems"])
+        _thread.interrupt_main()  # Ctrl-C
+
+    def opened(address: str, models: int, remark: str) -> None:
+        said.append(remark)
+        threading.Thread(target=ask, args=[address.rstrip("/")]).start()
+
+    serve(locale_models.write(tmp_path, code), opened=opened)
+    if code == "zh":
+        assert "the keys of zh type no Han characters" in said[0] and "input method" in said[0]
+        assert [line.lower() for line in shown] == [f"{said[0]}.".lower()]
+    else:
+        assert (said, shown) == ([""], [])

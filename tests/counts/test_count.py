@@ -145,6 +145,19 @@ def test_a_number_takes_the_commonest_words_of_the_supplement(files: Path) -> No
     }  # all occur as often: by the alphabet
 
 
+def test_words_are_counted_by_the_rules_of_a_locale(tmp_path: Path, tacit: Commands) -> None:
+    """IŞIK is ışık in Turkish, and two words are one after l' in French."""
+    with (tmp_path / "text.jsonl").open("w", encoding="utf-8") as file:
+        for user in range(4):
+            file.write(json.dumps({"user": f"u{user}", "text": "IŞIK l'eau"}) + "\n")
+    some = ["count", "fedavg", "--corpus", tmp_path / "text.jsonl", "--rounds", 1, "--lambda", "inf"]
+    some += sets("text.vocabulary=0", "text.held_out_users=0.25")
+    for code, words in (("tr", ["ışık", "l'eau"]), ("fr", ["eau", "işik", "l'"])):
+        tacit.ok(*some, "--locale", code, "--out", tmp_path / code)
+        counted = (tmp_path / code / "counts.tsv").read_text("utf-8").splitlines()
+        assert sorted(line.split("\t")[0] for line in counted) == sorted(words)
+
+
 def test_without_a_supplement_the_configurations_words_are_counted(
     tmp_path: Path, tacit: Commands, files: Path
 ) -> None:

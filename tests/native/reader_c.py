@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tacit.keyboard import layout
+
 NATIVE = Path("native").resolve()
-SOURCES = [str(NATIVE / name) for name in ("tacit.c", "unicode.c", "correct.c")]
+SOURCES = [str(NATIVE / name) for name in ("tacit.c", "unicode.c", "correct.c", "dictionary.c")]
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 COMPILER = os.environ.get("CC") or next(filter(shutil.which, ("cc", "gcc", "clang")), None)
 needs_compiler = pytest.mark.skipif(
@@ -72,6 +74,8 @@ class Taps(ctypes.Structure):
             "beam",
             "unknown",
             "letter",
+            "listed",
+            "spelt",
             "stays",
             "language",
         )
@@ -158,6 +162,7 @@ def loaded(folder: Path) -> ctypes.CDLL:
             [c_void_p, POINTER(Key), c_size_t, POINTER(Taps), POINTER(c_void_p), POINTER(Error)],
         ),
         "tacit_keys_close": (None, [c_void_p]),
+        "tacit_keys_dictionary": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(Error)]),
         "tacit_correct": (
             c_int,
             [
@@ -250,6 +255,9 @@ class Reader:
             )
         )
 
+    def read_dictionary(self, data: bytes) -> None:
+        self._do(self.c.tacit_keys_dictionary(self.keys, data, len(data), byref(self.error)))
+
     def correct(
         self,
         context: Sequence[str],
@@ -279,6 +287,12 @@ class Reader:
         every = [(self.word(best[i].id), best[i].score, best[i].cost) for i in range(result.found)]
         words = [self.word(i) for i in (result.word, result.second) if i != 2]
         return Corrected(None if result.literal else " ".join(words), bool(result.known), every)
+
+
+def keys_of(keys: layout.Layout) -> list[tuple[str, float, float]]:
+    """A layout as C takes it: every key, then each letter of a long press in the place of the key that offers it."""
+    held = layout.held_letters(keys.locale)
+    return [(letter, *layout.centre(held.get(letter, letter), keys)) for letter in (*keys.letters, *held)]
 
 
 @contextmanager

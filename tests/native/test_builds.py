@@ -12,6 +12,7 @@ from reader_c import COMPILER, NATIVE, SOURCES, STRICT, Typed, compiled, needs_c
 
 import networks8
 from file_models import kneser, saved, vocabulary
+from tacit.keyboard import dictionary
 from tacit.lm import open as any_kind
 
 pytestmark = needs_compiler
@@ -40,7 +41,8 @@ def test_hostile_files_under_the_sanitizers(tmp_path: Path) -> None:
     program = compiled(tmp_path, str(NATIVE / "fuzz.c"), *SOURCES, options=SANITIZE, name="fuzz")
     saved(tmp_path, kneser(1, 30, 3), vocabulary(30))
     networks8.saved(tmp_path / "n", networks8.KINDS["lstm groups"], 30, max_words=4)
-    said = run(program, "2", "5", tmp_path / "m.tng", tmp_path / "n", cwd=tmp_path)
+    (tmp_path / "d").write_bytes(dictionary.to_bytes(dictionary.build(["tea", "cup", "kettle"], 64)))
+    said = run(program, "2", "5", tmp_path / "m.tng", tmp_path / "n", tmp_path / "d", cwd=tmp_path)
     tried, opened = map(int, re.findall(r"\d+", said))
     assert tried > opened > 10
 
@@ -71,6 +73,14 @@ def test_the_example_of_the_page_suggests(tmp_path: Path, typed: Typed) -> None:
     assert [line.split()[0] for line in run(program, typed.path, "I", "am").splitlines()] == want
 
 
+def test_a_keyboard_without_corrections_needs_two_files(tmp_path: Path) -> None:
+    """As the page and tacit.h say: tacit.c and unicode.c."""
+    code = re.search(r"```c\n(.*?)```", PAGE, re.DOTALL)[1]
+    (tmp_path / "example.c").write_text(code)
+    two = [path for path in SOURCES if Path(path).name in ("tacit.c", "unicode.c")]
+    compiled(tmp_path, str(tmp_path / "example.c"), *two, name="example", options=["-D_DEFAULT_SOURCE"])
+
+
 def test_the_benchmark_runs(tmp_path: Path, typed: Typed) -> None:
     program = compiled(tmp_path, str(NATIVE / "bench.c"), *SOURCES, name="bench")
     (tmp_path / "contexts").write_text("\nI am\nsee you\n")
@@ -99,9 +109,25 @@ def test_java_suggests(tmp_path: Path, typed: Typed) -> None:
 
 
 def test_the_reader_is_small_and_alone() -> None:
-    """At most 1,500 lines for tacit.c and tacit.h; no include but C's own and these sources'."""
-    lines = sum((NATIVE / name).read_text("utf-8").count("\n") for name in ("tacit.c", "tacit.h"))
-    assert lines <= 1500
+    """The page gives the lines of each file, tables aside; no include but C's own and these sources'."""
+    told = {tuple(re.findall(r"\w+\.[ch]", row)): row for row in PAGE.splitlines() if row.startswith("| `")}
+    assert told.keys() >= {
+        ("tacit.h", "tacit.c"),
+        ("correct.h", "correct.c"),
+        ("unicode.c",),
+        ("internal.h",),
+    }
+    for names, row in told.items():
+        texts = [(NATIVE / name).read_text("utf-8") for name in names]
+        tables = [
+            t for text in texts for t in re.findall(r"/\* tables: begin.*tables: end \*/", text, re.DOTALL)
+        ]
+        made = sum(table.count("\n") + 1 for table in tables)
+        lines = sum(text.count("\n") for text in texts) - made
+        last = row.split("|")[-2].strip()
+        assert last in ("", f"{lines:,}"), (row, lines)
+        assert not made or f"{made} more lines" in row
+        assert lines <= 1500
     included = {
         m for path in SOURCES for m in re.findall(r"#include [<\"](.*?)[>\"]", Path(path).read_text("utf-8"))
     }

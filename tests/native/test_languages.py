@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reader_c import opened
+from reader_c import keys_of, opened
 
 from locale_sentences import sentences
 from networks8 import KINDS
@@ -62,15 +62,12 @@ def test_the_keys_of_a_locale_type_its_words(library: ctypes.CDLL, tmp_path: Pat
     """Words with the same keys cost nothing, others do: letters with a key, on a long press, and with accents."""
     found = locale.find(code)
     keys = layout.of_locale(found)
-    places = dict(zip(keys.letters, keys.centres.tolist(), strict=True))
-    held = layout.held_letters(found)
-    listed = [(letter, *places[held.get(letter, letter)]) for letter in (*keys.letters, *held)]
     texts = [*sentences(code), "well-known -a a- ab--c"]
     written(tmp_path / "m", texts, code)
     words = [w for w in CompactSource(reader.open(tmp_path / "m")).words[3:] if layout.spell(w, keys)]
     asked = random.Random(code).sample(words, min(12, len(words)))
     with opened(library, (tmp_path / "m").read_bytes()) as c:
-        c.open_keys(listed)
+        c.open_keys(keys_of(keys))
         for word in asked:
             spelt = layout.spell(word, keys)
             for typed in (word, found.upper(word), spelt):

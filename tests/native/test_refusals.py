@@ -161,9 +161,61 @@ def test_crafted_files_are_refused_by_both(library: ctypes.CDLL, tmp_path: Path)
         assemble(network8.FORM, facts | {"meta": facts["meta"].replace(b'"kind": "gru"', b'"kind": "lstm"')})
     )
     assert by_python(path) and by_c(library, path.read_bytes())
+    for words_and_more in (facts["words"] + b"\0", facts["words"][:-1], facts["words"] * 2):
+        path.write_bytes(assemble(network8.FORM, facts | {"words": words_and_more}))
+        assert by_python(path) and by_c(library, path.read_bytes())
     nested = assemble(reader.FORM, sections | {"meta": b"[" * 100_000})
     path.write_bytes(nested)
     assert by_python(path) and by_c(library, nested)
+
+
+FACTS: dict[
+    str, list[tuple[bytes, bytes, bool]]
+] = {  # what is replaced, by what, and whether the file is refused
+    "network": [
+        (b'"tied": true', b'"tied": 1', True),
+        (b'"coupled": true', b'"coupled": null', True),
+        (b'"residual": false', b'"residual": ""', True),
+        (b'"residual": false', b'"residual": true', False),
+        (b'"layers": 1', b'"layers": true', True),
+        (b'"max_words": 0', b'"max_words": 7', False),
+        (b'"max_words": 0', b'"max_words": 2147483647', False),
+        (b'"max_words": 0', b'"max_words": 2147483648', True),
+        (b'"max_words": 0', b'"max_words": -1', True),
+        (b'"max_words": 0', b'"max_words": false', True),
+        (b'"max_words": 0', b'"max_words": 5.0', True),
+        (b'"max_words": 0', b'"max_words": 0, "x": 0.5', True),
+        (b'"max_words": 0', b'"max_words": 0, "x": [1e3]', True),
+        (b'"max_words": 0', b'"max_words": 0, "x": "0.5"', False),
+        (b'"max_words": 0', b'"max_words": 0, "x": NaN', True),
+        (b'"max_words": 0', b'"max_words": 0, "x": "\xed\xa0\x80"', True),
+        (b"{", b"\xef\xbb\xbf{", True),
+    ],
+    "compact": [
+        (b'"cased": true', b'"cased": false', False),
+        (b'"order": 2', b'"order": 3', True),
+        (b'"order": 2', b'"order": 2, "x": 0.5', False),
+        (b'"order": 2', b'"order": 2, "x": -Infinity', True),
+        (b'"order": 2', b'"order": 2, "x": "\xed\xa0\x80"', True),
+        (b"{", b"\xef\xbb\xbf{", True),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", FACTS)
+def test_both_read_the_same_facts(library: ctypes.CDLL, tmp_path: Path, kind: str) -> None:
+    """Options that are no option, numbers that are not whole, constants that are not JSON, text that is no UTF-8."""
+    path, form = tmp_path / "m.tng", reader.FORM if kind == "compact" else network8.FORM
+    if kind == "compact":
+        saved(tmp_path, kneser(1, 50, 2), vocabulary(50))
+    else:
+        networks8.saved(path, networks8.KINDS["gru"], 30)
+    sections = sections_of(path, form)
+    for old, new, refused in FACTS[kind]:
+        assert old in sections["meta"], sections["meta"]
+        path.write_bytes(assemble(form, sections | {"meta": sections["meta"].replace(old, new, 1)}))
+        python, c = by_python(path), by_c(library, path.read_bytes())
+        assert (bool(python), bool(c)) == (refused, refused), (new, python, c)
 
 
 def test_a_network_whose_output_does_not_fit_is_refused(library: ctypes.CDLL, tmp_path: Path) -> None:

@@ -57,7 +57,9 @@ def serve(
     from tacit.page.models import trust as trust_run
     from tacit.page.serve import serve as serve_page
 
-    def opened(address: str, models: int) -> None:
+    def opened(address: str, models: int, remark: str) -> None:
+        if remark:
+            say(f"note: {remark}")
         count = "one model" if models == 1 else f"{models} models"
         say(f"{address} ({count}; Ctrl-C stops the server, an open page still works)")
         if not no_open:

@@ -15,6 +15,7 @@ from tacit.cli.options import (
     CountEpsilonOption,
     DataOption,
     JsonOption,
+    LocaleOption,
     SetOption,
     TrustOption,
     WhitelistOption,
@@ -43,6 +44,7 @@ def count_words(
         typer.Argument(metavar="PRESET|FILE.toml|RUN", help="A configuration, or a run directory with one."),
     ],
     corpus: CorpusOption = None,
+    locale: LocaleOption = None,
     whitelist: WhitelistOption = None,
     supplement: Annotated[
         str | None,
@@ -127,7 +129,7 @@ def count_words(
         trust_runs(trust, run)
     if corpus and user_path(corpus).exists():
         corpus = str(user_path(corpus).resolve())
-    keys = assignments({"text.corpus": corpus, "seed": seed}, set_)
+    keys = assignments({"text.corpus": corpus, "text.locale": locale, "seed": seed}, set_)
     config = resolve(str(run / "config.toml") if run.is_dir() else source, keys)
     out = out or (inside(run, "count") if run.is_dir() else Path("runs") / f"{run.stem}-count")
     privacy = count_privacy(epsilon, delta, mechanism, open_)

@@ -1,4 +1,4 @@
-"""Notices text in another script than its locale's, such as Russian text that is read as English."""
+"""Notices text in another script than its locale's, such as Russian text that is read as English, and keys that are."""
 
 from __future__ import annotations
 
@@ -43,4 +43,21 @@ def remark(words: Iterable[str], locale: Locale) -> str:
     return (
         f"the text is mostly in {name} letters, and text.locale is {locale.code} ({locale.script}); "
         "set text.locale (--locale) to its language"
+    )
+
+
+def keys_remark(locale: Locale) -> str:
+    """Returns one line if the keys of a locale type no letter of its script; else "".
+
+    >>> from tacit.text.locale import find
+    >>> keys_remark(find("zh"))
+    'the keys of zh type no Han characters: take words from the suggestions, or from an input method of the device'
+    >>> keys_remark(find("ru"))
+    ''
+    """
+    if letters_by_script(locale.rows)[SCRIPTS[locale.script]]:
+        return ""
+    return (
+        f"the keys of {locale.code} type no {locale.script} characters: take words from the suggestions, "
+        "or from an input method of the device"
     )

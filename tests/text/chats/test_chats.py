@@ -61,7 +61,7 @@ def test_an_export_of_android(tmp_path: Path) -> None:
     assert (found.kind, found.dates) == ("WhatsApp", "day, month, year")
     assert found.left_out == {"system lines": 3, "media": 1, "deleted messages": 1}
     only, found = written(tmp_path, ANDROID, me="Ana")
-    assert only == [records[0], records[3]] and found.left_out["messages of others"] == 3
+    assert only == [records[0], records[3]] and found.left_out["of other people"] == 3
 
 
 @pytest.mark.parametrize(

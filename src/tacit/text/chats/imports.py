@@ -19,7 +19,7 @@ from tacit.base.files import cannot_write, followed, write_atomic
 from tacit.text.chats import sms, telegram, whatsapp
 from tacit.text.chats.message import ChatMessage, pieces
 
-_OTHERS = "messages of others"
+_OTHERS = "of other people"
 
 
 class Imported(NamedTuple):
@@ -44,7 +44,7 @@ def import_chat(file: Path, out: Path, me: str | None = None) -> Imported:
         if message.left_out:
             left_out[message.left_out] += 1
         elif not message.text:
-            left_out["empty messages"] += 1
+            left_out["empty"] += 1
         elif me is not None and message.user != me:
             others[message.user] += 1
         else:
