@@ -40,7 +40,10 @@ BEGIN = """async (lines) => {
   const url = new URL("/train/worker.js", location.href).href;
   const policy = trustedTypes.createPolicy("tacit-part", { createScriptURL: (url) => url });
   const spawn = () => new Worker(policy.createScriptURL(url), { type: "module" });
-  globalThis.tasks = answering(browserTrainer(async () => lines, { spawn }), (told) => (globalThis.told = told));
+  globalThis.left = []; // the work of each sum whose masked vector left
+  const leaves = async (told) => globalThis.left.push(told.work);
+  const tell = (told) => (globalThis.told = told);
+  globalThis.tasks = answering(browserTrainer(async () => lines, { spawn }), tell, leaves);
 }"""
 ANSWER = """async ({ arrays, facts }) => {
   const kinds = { "<f4": Float32Array, "|u1": Uint8Array, "<f8": Float64Array };
@@ -126,6 +129,7 @@ def test_tabs_and_python_clients_give_the_simulators_model(
     assert {number for number, _ in post.said} == set(range(PEOPLE))
     told = tabs[0].page.evaluate("globalThis.told")
     assert told["clients"] == PEOPLE and told["norm"] > 0 and told["clip"] == 0.5
+    assert tabs[0].page.evaluate("globalThis.left") == ["train"] * config.training.rounds
     assert not [complaint for tab in tabs for complaint in tab.complaints]
 
 
@@ -145,6 +149,8 @@ def test_adaptive_clipping_with_noise_at_the_server(people: list[Device], client
     masked, _, office = over_the_network(config, words, Post(clients))
     assert not office.refused
     assert furthest(masked.params, simulated(plain, words, text).params) < 1e-5
+    told = clients[-1].page.evaluate("globalThis.told")
+    assert told["mechanism"] == "gaussian" and told["noise"] == 0  # noise that can be repeated hides nothing
 
 
 @pytest.mark.slow

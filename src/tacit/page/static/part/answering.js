@@ -83,8 +83,9 @@ export const answerFacts = (task) => ({
 /**
  * The function that answers tasks with this person's text; it throws what it refuses.
  * @param {Trainer} trainer @param {(told: Told) => void} tell called when a sum begins, and when it ends
+ * @param {(told: Told) => Promise<any>} leaves called before a masked vector leaves this tab
  */
-export function answering(trainer, tell = () => {}) {
+export function answering(trainer, tell = () => {}, leaves = async () => {}) {
   /** @type {{id: string, sum: null | {client: ReturnType<typeof makeClient>, vector: Uint32Array, round: number, told: Told}}} */
   const seat = { id: "", sum: null };
   let timer = /** @type {any} */ (0);
@@ -135,8 +136,9 @@ export function answering(trainer, tell = () => {}) {
     const moments = trains ? shapes(() => trainer.travels(config, words.length)) : [];
     const { model, carried } = modelOf(arrays, wanted, moments, trains);
     const work = { config, words, model, carried, work: facts.work, round: facts.round, number: facts.number, seed: /** @type {number} */ (config[""].seed), lr: facts.lr };
+    const isHidden = privacy.mechanism !== "clipped" && privacy.noise_source === "system"; // repeatable noise hides nothing
     const told = {
-      work: facts.work, round: facts.round, rounds: facts.rounds, clip: 0, norm: 0, noise: Number(privacy.noise),
+      work: facts.work, round: facts.round, rounds: facts.rounds, clip: 0, norm: 0, noise: isHidden ? Number(privacy.noise) : 0,
       mechanism: String(privacy.mechanism), delta: Number(privacy.delta), group: facts.group, least: Number(privacy.least),
     };
     const part = (/** @type {string} */ name, /** @type {number[]} */ shape, /** @type {number} */ bound) => ({
@@ -195,7 +197,9 @@ export function answering(trainer, tell = () => {}) {
       if (stage === "mask") {
         const { vector } = held;
         held.vector = new Uint32Array();
-        return await held.client.mask(message, vector);
+        const said = await held.client.mask(message, vector);
+        await leaves(held.told); // from here on it can be in the sum, whatever happens to this tab
+        return said;
       }
       const said = await held.client.unmask(message);
       held.told.clients = survivors(message, held.told.group);
