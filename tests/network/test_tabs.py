@@ -29,6 +29,7 @@ from tacit.network.masked import masked_scores
 from tacit.network.office import Office, Terms
 from tacit.network.person import Device
 from tacit.network.settings import config_text
+from tacit.network.tasks import secure
 from tacit.network.work import Parcel, Refusal
 from tacit.privacy.secure.client import STAGES
 
@@ -210,6 +211,33 @@ def test_a_tab_that_goes_away_is_left_out(people: list[Device], clients: list[An
         post = Post(clients, {stage: [PEOPLE - 1]})
         _, said, office = over_the_network(config, words, post, Terms(over=1.0, deadline=1.0))
         assert not office.refused and "abandoned" not in said[0]
+
+
+def test_clients_that_are_given_different_tasks_have_no_sum(
+    people: list[Device], clients: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server tells all but one to learn nothing: the sum would be that one's update. Nobody sends a masked vector."""
+    layouts: list[Any] = []
+
+    class Uneven(Post):
+        def answer(self, number: int, task: Parcel) -> Parcel | Refusal:
+            if task.facts["kind"] == STAGES[0] and number != PEOPLE - 1:
+                facts = {**task.facts, "lr": 0.0}
+                schema = secure.bound(layouts[-1], facts, task.arrays).hex()
+                task = task._replace(facts={**facts, "schema": schema})
+            return super().answer(number, task)
+
+    def spy(layout: Any, facts: Any, arrays: Any) -> bytes:
+        layouts.append(layout)
+        return secure.bound(layout, facts, arrays)
+
+    monkeypatch.setattr("tacit.network.masked.bound", spy)
+    config, words, _ = world(people, *MASKED, "training.rounds=1")
+    post = Uneven(clients)
+    _, said, _ = over_the_network(config, words, post, Terms(over=1.0))
+    assert "abandoned" in said[0]
+    answered = Counter(answer.facts["kind"] for _, answer in post.said)
+    assert answered[STAGES[0]] == PEOPLE and not answered[STAGES[2]]
 
 
 def tasks_of(people: list[Device], clients: list[Any], *keys: str) -> list[Parcel]:

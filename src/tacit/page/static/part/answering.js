@@ -8,7 +8,7 @@
 // Every other kind of task would be answered in the clear, so it is refused. Training comes first; its result stays in
 // memory as a vector of integers and leaves it under masks only. A tab is in one sum at a time.
 
-import { hex, unhex } from "./bytes.js";
+import { double, hex, integer, join, sha256, unhex, utf8 } from "./bytes.js";
 import { understood } from "./config.js";
 import { changes, clipped } from "./clip.js";
 import { Refusal } from "./refusal.js";
@@ -19,6 +19,7 @@ import { readWords } from "./text.js";
 const VERSION = 1; // of the messages between server and clients
 const LONGEST = 24 * 3600; // seconds that a sum is remembered, whatever the server says
 const FEWEST = 3;
+const COMMON = ["config", "lr", "population", "round", "rounds", "seed", "work"]; // facts that all clients of a sum are told alike
 const TASK = {
   version: "int", kind: "str", round: "int", number: "int", population: "int", rounds: "int", seed: "int", config: "str", secret: "str",
 };
@@ -72,6 +73,19 @@ export function checkedFacts(facts) {
   return values;
 }
 
+/** The hash of a layout and of all in a task that its clients have in common, as tacit.network.tasks.secure.bound: clients
+ * that were given different models get different keys. @param {Uint8Array} layout @param {Record<string, any>} facts
+ * @param {Parcel["arrays"]} arrays */
+async function bound(layout, facts, arrays) {
+  const parts = COMMON.map((name) => (name === "lr" ? double(facts.lr) : utf8(String(facts[name]))));
+  for (const name of [...arrays.keys()].sort()) {
+    const { kind, shape, values } = /** @type {import("./npy.js").Numbers} */ (arrays.get(name));
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    parts.push(utf8(name), utf8(kind), utf8(shape.join()), await sha256(bytes));
+  }
+  return sha256(join(utf8("tacit masked task 1"), layout, ...parts.flatMap((part) => [integer(part.length, 4), part])));
+}
+
 /** The facts that an answer repeats of its task. @param {Record<string, any>} task @returns {import("./records.js").Facts} */
 export const answerFacts = (task) => ({
   version: { type: "int", value: task.version },
@@ -109,8 +123,8 @@ export function answering(trainer, tell = () => {}, leaves = async () => {}) {
     forget();
     seat.id = sum;
     const { parts, values, told } = await made(facts, config, task);
-    const schema = await digestOf(parts);
-    if (hex(schema) !== facts.schema) throw new Refusal("schema", "this tab lays its message out otherwise");
+    const schema = await bound(await digestOf(parts), facts, task.arrays);
+    if (hex(schema) !== facts.schema) throw new Refusal("schema", "this tab reads the task, or lays its message out, otherwise");
     checkParts(parts, group);
     const least = /** @type {number} */ (config.privacy.least);
     const client = makeClient({ roundId: unhex(sum), clients: group, words: wordsOf(parts), least, schema }, place);
