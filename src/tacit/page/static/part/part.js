@@ -9,15 +9,14 @@ import * as store from "./store.js";
 const FEWEST = 3; // sentences with which it makes sense to begin
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
-const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("tacit-part", {
-  createScriptURL: (/** @type {string} */ url) => url, // called with the one below only
-});
 const WORKER = new URL("worker.js", import.meta.url).href;
 const others = new BroadcastChannel("tacit part"); // the other tabs of this browser
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 /** @type {Worker | null} */
 let worker = null;
+/** For the address of the Worker and nothing else; made once. @type {any} */
+let policy;
 let paused = false;
 /** What the node said last. */
 let heard = { state: "", words: "Not taking part" };
@@ -129,7 +128,8 @@ function settle() {
 
 function begin() {
   if (worker) return;
-  worker = new Worker(policy ? policy.createScriptURL(WORKER) : WORKER, { type: "module" });
+  policy ??= /** @type {any} */ (globalThis).trustedTypes?.createPolicy("tacit-part", { createScriptURL: () => WORKER });
+  worker = new Worker(policy ? policy.createScriptURL("") : WORKER, { type: "module" });
   worker.onmessage = ({ data }) => {
     if (data.problem) tell(data.problem);
     if ("farewell" in data) farewell = data.farewell;
