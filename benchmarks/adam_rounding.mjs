@@ -22,10 +22,8 @@ async function inDoubles(copy) {
   let text = readFileSync(join(copy, "kernels.js"), "utf8");
   for (const [from, to] of [
     ["const f = new Float32Array(buffer);", "const f = new Float64Array(buffer.byteLength / 4);"],
-    ["...access(buffer),\n\n    /** @param {number[]} args m, n, k, A", `put(at, numbers) { (numbers instanceof Int32Array ? whole : f).set(numbers, at >> 2); },
-    get(at, count) { return f.subarray(at >> 2, (at >> 2) + count); },
-
-    /** @param {number[]} args m, n, k, A`],
+    ["...access(buffer),", `put(at, numbers) { (numbers instanceof Int32Array ? whole : f).set(numbers, at >> 2); },
+    get(at, count) { return f.subarray(at >> 2, (at >> 2) + count); },`],
   ]) {
     if (!text.includes(from)) throw new Error(`kernels.js has no longer: ${from}`);
     text = text.replace(from, to);

@@ -1,4 +1,4 @@
-"""Compiles the page's kernels, src/tacit/page/static/train/kernels.c, into kernels.wasm beside it.
+"""Compiles the page's kernels, kernels.c and products.c of src/tacit/page/static/train, into kernels.wasm beside them.
 
     python tools/build_kernels.py
 
@@ -14,8 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src/tacit/page/static/train/kernels.c"
-BUILT = SOURCE.with_suffix(".wasm")
+FOLDER = Path(__file__).parents[1] / "src/tacit/page/static/train"
+SOURCES = ("kernels.c", "products.c")
+BUILT = FOLDER / "kernels.wasm"
 VERSION = "14.0.6"  # of clang and wasm-ld, as in Debian 12: apt-get install clang lld
 FLAGS = [
     *("--target=wasm32", "-std=c99", "-O2", "-msimd128", "-mbulk-memory", "-fno-math-errno"),
@@ -37,7 +38,7 @@ def missing() -> str:
 
 def build(to: Path) -> None:
     """Compiles the kernels into a file."""
-    subprocess.run(["clang", *FLAGS, "-o", str(to), SOURCE.name], cwd=SOURCE.parent, check=True)
+    subprocess.run(["clang", *FLAGS, "-o", str(to), *SOURCES], cwd=FOLDER, check=True)
     to.chmod(0o644)
 
 

@@ -51,5 +51,15 @@ await calls.push(id, run, await writeReply(to, { error: "training" }, given.now)
 await calls.deactivate(id);
 const [url, { headers, body }] = await calls.farewell(id);
 out.posted = [...posted, { url, headers, body: hex(body) }];
+
+// a server whose clock differs from this one's by so many seconds
+out.signed = [];
+for (const ahead of [0.5, 3600, -90]) {
+  globalThis.fetch = async () => new Response(new Uint8Array(), { headers: { date: new Date(Date.now() + 1000 * ahead).toUTCString() } });
+  const other = fleet(identity);
+  await other.deactivate(id);
+  const [, { headers }] = await other.farewell(id);
+  out.signed.push([ahead, (Date.parse(headers["flwr-timestamp"]) - Date.now()) / 1000, other.now() - Date.now() / 1000]);
+}
 out.key = base64(identity.public);
 console.log(JSON.stringify(out));

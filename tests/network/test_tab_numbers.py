@@ -19,10 +19,13 @@ from in_process import world
 from tacit.federated.aggregation import AggregationConfig, aggregation
 from tacit.federated.private import Private, client_parts
 from tacit.network.person import Device, person_text
+from tacit.page.server import locale_json
 from tacit.privacy.bounds import clipped
 from tacit.privacy.config import PrivacyConfig
+from tacit.text import locale
 from tacit.text.corpus import from_messages
 from tacit.text.encode import everybody
+from tacit.text.vocabulary import Vocabulary
 
 ROUNDS = [([1.0], 1e-5), ([0.3] * 7, 1e-6), ([5.0] * 200, 1e-6), ([40.0] * 3, 1e-9), ([1.0, 2.0, 4.0], 1e-5)]
 NO_LIMIT = [([1.0, 0.0], 1e-6), ([1.0], 0.0)]
@@ -46,6 +49,7 @@ CHANGES = [  # moments before and after, limits, weight, and a number of the upd
 MESSAGES = [
     "See you at 10:30, don’t be late!!", "", "   ", "ÉTÉ à la plage 😀", "a b c d e f g h i j",
     "well-known rock'n'roll :)", "see https://example.org/x", "see you", "late again...", "you you you",
+    "l'eau d'ici", "L'ÉTÉ qu'on a vu", "ILIK İYİ IŞIK", "วันนี้อากาศดีมาก", "late again...",
 ]  # fmt: skip
 
 
@@ -54,14 +58,26 @@ def device() -> Device:
     return Device(from_messages("p", {"me": MESSAGES}))
 
 
+def words_of(device: Device) -> Vocabulary:
+    """The words of the text as English reads it, and some that other languages read in it."""
+    more = ("ılık", "ışık", "iyi", "l'", "d'", "qu'", "eau", "ici", "วันนี้", "อากาศ", "ดี", "มาก")
+    return Vocabulary(tuple(dict.fromkeys((*world([device])[1].words, *more))))
+
+
 def arrays(some: Sequence[Any]) -> list[list[float]]:
     return [np.ravel(leaf).tolist() for leaf in some]
 
 
 def texts() -> list[dict[str, Any]]:
     """Settings of [text]."""
-    made = [("lower", 4, 0.1), ("keep", 0, 0.25), ("lower", 0, 0.05), ("keep", 3, 0.0), ("lower", 2, 0.95)]
-    return [{"case": case, "max_words": most, "held_out_text": share} for case, most, share in made]
+    made = [
+        *(("lower", 4, 0.1, "en"), ("keep", 0, 0.25, "en"), ("lower", 0, 0.05, "en"), ("keep", 3, 0.0, "en")),
+        *(("lower", 2, 0.95, "en"), ("lower", 0, 0.1, "fr"), ("lower", 0, 0.1, "tr"), ("keep", 0, 0.1, "th")),
+    ]
+    return [
+        {"case": case, "max_words": most, "held_out_text": share, "locale": code}
+        for case, most, share, code in made
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +85,7 @@ def told(device: Device) -> Any:
     node = shutil.which("node")
     if not node:
         pytest.skip("node is not installed; `make browser` installs it where it may")
-    _, words, _ = world([device])
+    words = words_of(device)
     updates = [([np.ravel(leaf).tolist() for leaf in leaves], *rest) for leaves, *rest in UPDATES]
     given = {
         "words": "\n".join(words.words),
@@ -80,6 +96,7 @@ def told(device: Device) -> Any:
             for before, after, limits, weight, update in CHANGES
         ],
         "texts": [(MESSAGES, settings) for settings in texts()],
+        "locales": {code: locale_json(locale.find(code)) for code in ("en", "fr", "tr", "th")},
     }
     script = Path(__file__).with_name("tab_numbers.mjs")
     done = subprocess.run(
@@ -132,10 +149,11 @@ def test_changes_of_moments_are_pythons(told: Any) -> None:
 
 
 def test_sentences_are_the_ids_of_a_python_client(told: Any, device: Device) -> None:
-    config, words, _ = world([device])
+    config, words = world([device])[0], words_of(device)
     for settings, (training, held_out) in zip(texts(), told["texts"], strict=True):
         asked = dataclasses.replace(config, text=dataclasses.replace(config.text, **settings))
-        found = person_text(everybody(device.messages, settings["case"] == "lower"), asked, words)
+        numbered = everybody(device.messages, settings["case"] == "lower", locale=settings["locale"])
+        found = person_text(numbered, asked, words)
         for part, got in ((found.training, training), (found.held_out, held_out)):
             ends = part.offsets.tolist()
             assert [part.tokens[a:b].tolist() for a, b in itertools.pairwise(ends)] == got, settings

@@ -167,6 +167,13 @@ def test_every_call_is_what_flower_reads(told: Any) -> None:
     assert push.messages_list[0].metadata.message_id == push.message_object_trees[0].object_id
 
 
+def test_a_tab_signs_with_the_servers_clock(told: Any) -> None:
+    """SuperLink refuses a call that is more than five seconds early, and a person's clock may be wrong."""
+    for ahead, signed, now in told["signed"]:
+        wanted = ahead if abs(ahead) > 2 else 0
+        assert signed == pytest.approx(wanted, abs=1.5) and now == pytest.approx(wanted, abs=1.5)
+
+
 def test_every_call_is_signed(told: Any) -> None:
     for call in told["posted"]:
         headers = call["headers"]

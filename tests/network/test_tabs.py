@@ -29,6 +29,7 @@ from tacit.network.masked import masked_scores
 from tacit.network.office import Office, Terms
 from tacit.network.person import Device
 from tacit.network.settings import config_text
+from tacit.network.tasks import secure
 from tacit.network.work import Parcel, Refusal
 from tacit.privacy.secure.client import STAGES
 
@@ -40,7 +41,10 @@ BEGIN = """async (lines) => {
   const url = new URL("/train/worker.js", location.href).href;
   const policy = trustedTypes.createPolicy("tacit-part", { createScriptURL: (url) => url });
   const spawn = () => new Worker(policy.createScriptURL(url), { type: "module" });
-  globalThis.tasks = answering(browserTrainer(async () => lines, { spawn }), (told) => (globalThis.told = told));
+  globalThis.left = []; // the work of each sum whose masked vector left
+  const leaves = async (told) => globalThis.left.push(told.work);
+  const tell = (told) => (globalThis.told = told);
+  globalThis.tasks = answering(browserTrainer(async () => lines, { spawn }), tell, leaves);
 }"""
 ANSWER = """async ({ arrays, facts }) => {
   const kinds = { "<f4": Float32Array, "|u1": Uint8Array, "<f8": Float64Array };
@@ -126,6 +130,7 @@ def test_tabs_and_python_clients_give_the_simulators_model(
     assert {number for number, _ in post.said} == set(range(PEOPLE))
     told = tabs[0].page.evaluate("globalThis.told")
     assert told["clients"] == PEOPLE and told["norm"] > 0 and told["clip"] == 0.5
+    assert tabs[0].page.evaluate("globalThis.left") == ["train"] * config.training.rounds
     assert not [complaint for tab in tabs for complaint in tab.complaints]
 
 
@@ -145,6 +150,8 @@ def test_adaptive_clipping_with_noise_at_the_server(people: list[Device], client
     masked, _, office = over_the_network(config, words, Post(clients))
     assert not office.refused
     assert furthest(masked.params, simulated(plain, words, text).params) < 1e-5
+    told = clients[-1].page.evaluate("globalThis.told")
+    assert told["mechanism"] == "gaussian" and told["noise"] == 0  # noise that can be repeated hides nothing
 
 
 @pytest.mark.slow
@@ -204,6 +211,33 @@ def test_a_tab_that_goes_away_is_left_out(people: list[Device], clients: list[An
         post = Post(clients, {stage: [PEOPLE - 1]})
         _, said, office = over_the_network(config, words, post, Terms(over=1.0, deadline=1.0))
         assert not office.refused and "abandoned" not in said[0]
+
+
+def test_clients_that_are_given_different_tasks_have_no_sum(
+    people: list[Device], clients: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server tells all but one to learn nothing: the sum would be that one's update. Nobody sends a masked vector."""
+    layouts: list[Any] = []
+
+    class Uneven(Post):
+        def answer(self, number: int, task: Parcel) -> Parcel | Refusal:
+            if task.facts["kind"] == STAGES[0] and number != PEOPLE - 1:
+                facts = {**task.facts, "lr": 0.0}
+                schema = secure.bound(layouts[-1], facts, task.arrays).hex()
+                task = task._replace(facts={**facts, "schema": schema})
+            return super().answer(number, task)
+
+    def spy(layout: Any, facts: Any, arrays: Any) -> bytes:
+        layouts.append(layout)
+        return secure.bound(layout, facts, arrays)
+
+    monkeypatch.setattr("tacit.network.masked.bound", spy)
+    config, words, _ = world(people, *MASKED, "training.rounds=1")
+    post = Uneven(clients)
+    _, said, _ = over_the_network(config, words, post, Terms(over=1.0))
+    assert "abandoned" in said[0]
+    answered = Counter(answer.facts["kind"] for _, answer in post.said)
+    assert answered[STAGES[0]] == PEOPLE and not answered[STAGES[2]]
 
 
 def tasks_of(people: list[Device], clients: list[Any], *keys: str) -> list[Parcel]:

@@ -17,12 +17,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from flwr.proto import fleet_pb2
 
 import chromium
+import networks8
 from served import until
 from tabs import KEEP, Tab, pages
 from tacit.base.errors import TacitError
+from tacit.models import ModelConfig
 from tacit.network import browsers, federation
 from tacit.network.gate import FLEET
 from tacit.network.links import link
+from tacit.text.encode import splitter
 
 LINES = [f"this is sentence {i}" for i in range(5)]
 
@@ -119,7 +122,7 @@ def test_joining_registers_a_key_that_nobody_can_copy_once(tab: Tab, home: Path)
     assert "#" not in tab.page.url  # the token is in no bookmark
     tab.join()
     (client,) = [c for c in federation.read(home).clients if c.name in tab.says("member")]
-    assert client.public.startswith("ecdsa-sha2-nistp384 ") and client.token == ""
+    assert client.public.startswith("ecdsa-sha2-nistp384 ")
     exported = tab.page.evaluate("""async () => {
         const { member } = await import("/part/joining.js");
         const { identity } = await member();
@@ -174,25 +177,115 @@ def test_stop_for_good_destroys_the_key_and_keeps_the_text(tab: Tab) -> None:
     assert tab.page.evaluate("""async () => (await import("/part/store.js")).get("identity")""") is None
 
 
-def test_a_tab_that_is_closed_says_goodbye(browser: Any, home: Path) -> None:
+@pytest.fixture
+def waiting(browser: Any, home: Path, request: Any) -> Iterator[tuple[Tab, list[tuple[str, bytes]]]]:
+    """A person who takes part, in front of a SuperLink that has no task; and the calls that it got."""
     calls: list[tuple[str, bytes]] = []
 
-    def superlink(request: httpx.Request) -> httpx.Response:
-        call = request.url.path.rpartition("/")[2]
-        calls.append((call, request.content))
+    def superlink(asked: httpx.Request) -> httpx.Response:
+        call = asked.url.path.rpartition("/")[2]
+        calls.append((call, asked.content))
         if call == "activate-node":
             return httpx.Response(200, content=fleet_pb2.ActivateNodeResponse(node_id=41).SerializeToString())
         return httpx.Response(200)
 
     with pages(partial(browsers.join, home), httpx.MockTransport(superlink)) as address:
-        tab = Tab(browser, link(address, federation.invite_browser(home, "goodbye")), LINES)
+        tab = Tab(browser, link(address, federation.invite_browser(home, request.node.name[:60])), LINES)
         tab.join()
         tab.start()
         tab.until("waiting")
-        tab.page.close()
-        until(lambda: calls[-1][0] == "deactivate-node", "it says that it goes", seconds=20)
-        assert fleet_pb2.DeactivateNodeRequest.FromString(calls[-1][1]).node_id == 41
+        yield tab, calls
+        assert tab.complaints == []
         tab.close()
+
+
+def test_a_tab_that_is_closed_says_goodbye(waiting: tuple[Tab, list[tuple[str, bytes]]]) -> None:
+    tab, calls = waiting
+    tab.page.close()
+    until(lambda: calls[-1][0] == "deactivate-node", "it says that it goes", seconds=20)
+    assert fleet_pb2.DeactivateNodeRequest.FromString(calls[-1][1]).node_id == 41
+
+
+def test_pausing_and_stopping_hold_for_all_tabs_of_a_browser(
+    waiting: tuple[Tab, list[tuple[str, bytes]]], home: Path
+) -> None:
+    """And who has stopped can join anew by another invitation, in the same tab."""
+    tab, calls = waiting
+    second = tab.open()
+    second.click("#start")
+    second.wait_for_selector("html[data-state=waiting]")
+    second.click("#pause")
+    tab.wait("document.getElementById('state').textContent.startsWith('Paused')")
+    tab.page.click("#pause")  # “Go on”
+    tab.wait("document.getElementById('state').textContent.startsWith('Connected')")
+    second.evaluate(f"location.hash = 'join={federation.invite_browser(home, 'anew')}'")
+    second.wait_for_url("**/part/")  # the token has left the address
+    until(lambda: "stop for good first" in second.text_content("#member"), "it is said", seconds=20)
+    second.click("#stop")
+    second.wait_for_selector("html[data-state=left]")
+    tab.until("stopped")
+    until(lambda: calls[-1][0] == "deactivate-node", "the first tab says that it goes", seconds=20)
+    assert "open the link of an invitation" in tab.says("member") and tab.page.is_disabled("#start")
+    second.click("#join")
+    second.wait_for_selector("#start:enabled")
+    assert "joined as anew" in second.text_content("#member")
+    second.click("#start")
+    second.wait_for_selector("html[data-state=waiting]")
+    second.close()
+
+
+def test_a_tab_joins_no_new_round_without_consent(waiting: tuple[Tab, list[tuple[str, bytes]]]) -> None:
+    tab, _ = waiting
+    tab.page.uncheck("#consent")
+    tab.wait("document.getElementById('state').textContent.startsWith('Without your consent')")
+    tab.page.check("#consent")
+    tab.wait("document.getElementById('state').textContent.startsWith('Connected')")
+
+
+def test_a_browser_that_has_not_heard_the_answer_joins_again(tab: Tab) -> None:
+    lost = []
+
+    def lose(route: Any) -> None:
+        lost.append(route.fetch())  # the server hears it
+        route.abort()
+
+    tab.page.route("**/v1/join", lose, times=1)
+    tab.page.click("#join")
+    tab.page.wait_for_selector("#problem:visible")
+    assert "The invitation is still good" in tab.says("problem") and lost[0].ok
+    tab.join()
+    assert "has joined as" in tab.says("member")
+
+
+def test_what_was_spent_is_not_bounded_by_the_journal(tab: Tab) -> None:
+    """The journal keeps 500 lines."""
+    found = tab.page.evaluate("""async () => {
+        const { NOTHING, spend } = await import("/part/epsilon.js");
+        const { put } = await import("/part/store.js");
+        const round = (delta) => ({ noise: 20, delta, mechanism: "gaussian" });
+        let spent = spend(NOTHING, round(1e-6));
+        for (let i = 1; i < 600; i++) spent = spend(spent, round(1e-5));
+        await put("spent", spent);
+        dispatchEvent(new Event("focus"));
+        return spent;
+    }""")
+    assert (found["rounds"], found["delta"], found["matrix"]) == (600, 1e-6, False)
+    assert found["square"] == pytest.approx(600 / 400)
+    tab.wait("document.getElementById('rounds').textContent === '600'")
+    assert tab.says("epsilon").startswith("6.") and "δ = 0.000001" in tab.says("epsilon")
+
+
+def test_a_tab_splits_text_by_the_language_of_the_run(tab: Tab) -> None:
+    split = """async ([code, text]) => {
+        await (await import("/part/language.js")).speak(code);
+        return (await import("/tokens.js")).tokenize(text);
+    }"""
+    for code, text, count in (("en", "l'eau", 1), ("fr", "l'eau", 2), ("th", "วันนี้อากาศดี", 4)):
+        found = tab.page.evaluate(split, [code, text])
+        assert found == splitter(False, False, code)(text) and len(found) == count
+    for unknown in ("xx", "../index"):
+        refused = """async (code) => (await import("/part/language.js")).speak(code).catch((error) => error.reason)"""
+        assert tab.page.evaluate(refused, unknown) == "config"
 
 
 def test_the_keyboard_loads_again_without_the_federations_server(browser: Any, home: Path) -> None:
@@ -312,6 +405,15 @@ def test_pages_have_hashes_and_everything_else_is_404(address: str) -> None:
         assert client.post("/v1/join", content=bytes(5000)).status_code == 413
 
 
+def test_a_model_for_the_keyboard_changes_no_hash_but_of_the_list_of_models(tmp_path: Path) -> None:
+    model = networks8.saved(tmp_path / "network.tacit", ModelConfig(embedding=8, hidden=8))
+    plain, given = (json.loads(browsers.site(file)["/part/hashes.json"].body) for file in (None, model))
+    assert {path for path in plain.keys() | given.keys() if plain.get(path) != given.get(path)} == {
+        "/models.json",
+        "/model-0.tacit",
+    }
+
+
 def spki(key: Any) -> str:
     public = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(public).decode()
@@ -336,7 +438,9 @@ def test_what_cannot_join_is_refused(home: Path) -> None:
     assert [c.public for c in before.clients if c.name == "zoe"] == [""]
     assert token not in (home / "federation.json").read_text("utf-8")  # its hash alone is kept
     assert browsers.join(home, json.dumps({"token": token, "key": key}).encode()) == (200, {"name": "zoe"})
-    assert give({"token": token, "key": key}) == 403  # once
+    assert give({"token": token, "key": key}) == 200  # again, for a browser that has not heard the answer
+    stranger = spki(ec.generate_private_key(ec.SECP384R1()))
+    assert give({"token": token, "key": stranger}) == 403  # the token is used up
     second = federation.invite_browser(home, "yan")
     assert give({"token": second, "key": key}) == 403  # one key is one client
     federation.remove(home, "yan")

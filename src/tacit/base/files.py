@@ -37,8 +37,8 @@ _KINDS = {
 def write_atomic(path: Path, data: bytes | str, secret: bool = False) -> None:
     """Writes a file atomically: a reader, even after a power cut, finds the old file or the new one.
 
-    Only a regular file is replaced. For a link that the user has named, callers use `followed` first. Only its owner can
-    read a `secret` file.
+    Only a regular file is replaced. For a link that the user has named, callers use `followed` first. Only the owner
+    can read a `secret` file.
     """
     check_own(path)
     content = data.encode("utf-8") if isinstance(data, str) else data

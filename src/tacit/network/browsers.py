@@ -3,7 +3,8 @@
     GET  /              the keyboard
     GET  /part/         the page *Take part*
     GET  /part/hashes.json  {path: SHA-256} of every file of both pages
-    POST /v1/join       {"token": …, "key": …} → {"name": …}: the public key of an invited browser, once
+    GET  /part/locales/CODE.json  how text of a language becomes words
+    POST /v1/join       {"token": …, "key": …} → {"name": …}: the public key of an invited browser
 
 Browsers do not trust a federation's own authority, so this is not served on the clients' port but as plain HTTP, on
 loopback only. Browsers treat loopback as secure, so keys and secure sums work there. Elsewhere a reverse proxy with a
@@ -27,6 +28,7 @@ from tacit.page import server
 from tacit.page.files import Answer, in_folder, version
 from tacit.page.models import PageModel, check_path
 from tacit.page.server import HEADERS
+from tacit.text import locale
 
 JOIN = "/v1/join"
 HASHES = "/part/hashes.json"
@@ -71,6 +73,7 @@ def site(model: Path | None = None) -> dict[str, Shown]:
     shown[worker].headers["Cache-Control"] = keyboard[worker].cache
     part = in_folder("part", _PART_POLICY) | in_folder("train", _PART_POLICY)
     part["/part/"] = part["/part/index.html"]
+    part |= _locales()
     shown |= {path: Shown(one.body, headers(one)) for path, one in part.items()}
     hashes = {path: hashlib.sha256(one.body).hexdigest() for path, one in sorted(shown.items())}
     listed = Answer("application/json", (json.dumps(hashes, indent=1) + "\n").encode(), policy=_PART_POLICY)
@@ -79,6 +82,18 @@ def site(model: Path | None = None) -> dict[str, Shown]:
     shown |= {f"/?{word}": shown["/"] for word in server.WORDS}
     shown[HASHES] = Shown(listed.body, headers(listed))
     return shown
+
+
+def _locales() -> dict[str, Answer]:
+    """Returns the languages that a run may have, each for the page *Take part*."""
+    return {
+        f"/part/locales/{code}.json": Answer(
+            "application/json",
+            json.dumps(server.locale_json(locale.find(code)), ensure_ascii=False).encode(),
+            policy=_PART_POLICY,
+        )
+        for code in locale.codes()
+    }
 
 
 def _model(file: Path) -> PageModel:

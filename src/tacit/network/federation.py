@@ -12,8 +12,9 @@ An invitation is a file for one client, with the server's address, the authority
 Anybody who has it can take part as that client, so it must be sent like a password. The server does not keep the
 private key.
 
-A browser is invited by a link instead. Its token works for one browser, once. That browser makes its own key, which
-cannot be exported, and sends the public key with the token. Until then the directory keeps the token's hash.
+A browser is invited by a link instead. Its token works for one key: the browser makes a key, which cannot be exported,
+and sends the public key with the token. It may send both again, in case the answer was lost. The directory keeps the
+token's hash.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Client(NamedTuple):
     name: str
     public: str  # its key, in OpenSSH's format; "" for a browser that has not come yet
     removed: bool = False  # its key is locked out; its number is not given again
-    token: str = ""  # SHA-256 of the token of a browser that has not come yet
+    token: str = ""  # SHA-256 of the token of an invited browser
 
 
 class Federation(NamedTuple):
@@ -182,7 +183,10 @@ def invite_browser(place: Path, name: str) -> str:
 
 
 def admit(place: Path, token: str, key: bytes) -> str:
-    """Registers the public key (SubjectPublicKeyInfo) of the browser that has this token; returns its name."""
+    """Registers the public key (SubjectPublicKeyInfo) of the browser that has this token; returns its name.
+
+    The same token with the same key gives the same name again: the browser may not have heard the first answer.
+    """
     from tacit.network.keys import openssh
 
     public = openssh(key)
@@ -192,12 +196,15 @@ def admit(place: Path, token: str, key: bytes) -> str:
         place_of = [
             i for i, c in enumerate(federation.clients) if c.token and hmac.compare_digest(c.token, given)
         ]
-        if not place_of or federation.clients[place_of[0]].removed:
+        invited = federation.clients[place_of[0]] if place_of else None
+        if invited is None or invited.removed or invited.public not in ("", public):
             raise TacitError("this invitation is not known, or was used before; ask for another")
+        if invited.public:
+            return invited.name
         if public in [client.public for client in federation.clients]:
             raise TacitError("this browser takes part already, by another invitation")
         clients = list(federation.clients)
-        came = clients[place_of[0]] = clients[place_of[0]]._replace(public=public, token="")
+        came = clients[place_of[0]] = invited._replace(public=public)
         write_atomic(place / "clients" / f"{came.name}.pub", f"{public} {came.name}\n")
         _write(federation._replace(clients=tuple(clients)))
     return came.name

@@ -23,7 +23,7 @@ from tacit.federated.local import Broadcast, Reply, Sending
 from tacit.federated.secured import as_message, schema_for
 from tacit.models.base import Params
 from tacit.network.office import Office
-from tacit.network.tasks.secure import as_array, as_bytes, scores_of, scores_schema
+from tacit.network.tasks.secure import as_array, as_bytes, bound, scores_of, scores_schema
 from tacit.network.work import Parcel, broadcast_arrays, named
 from tacit.privacy.secure import codec
 from tacit.privacy.secure.client import STAGES
@@ -110,9 +110,8 @@ def _masked_sum(
     if goal < least:
         raise Abandoned(f"secure sum: {goal} clients can take part, {least} is the least number")
     layout = schema(len(asked))
-    terms = Terms(os.urandom(ROUND), len(asked), layout.words, office.config.privacy.least, layout.digest())
+    tasks, terms = _first_tasks(office, t, work, arrays, asked, layout, lr)
     server = Server(terms)
-    tasks = _first_tasks(office, t, work, arrays, asked, terms, lr)
     places = {number: task.facts["place"] for number, task in tasks.items()}
     for stage in STAGES:
         taken = 0
@@ -141,17 +140,20 @@ def _first_tasks(
     work: str,
     arrays: Mapping[str, np.ndarray],
     asked: Sequence[int],
-    terms: Terms,
+    layout: Schema,
     lr: float,
-) -> dict[int, Parcel]:
-    """Returns the tasks of the first stage, with everything that the work needs."""
-    facts = {"lr": lr, "work": work, "sum": terms.round_id.hex(), "group": terms.clients}
-    more = {"schema": terms.schema.hex(), "seconds": len(STAGES) * office.terms.deadline}
-    tasks = office.tasks(STAGES[0], t, arrays, asked, **facts, **more, place=0)
+) -> tuple[dict[int, Parcel], Terms]:
+    """Returns the tasks of the first stage, with everything that the work needs, and the terms of the sum."""
+    facts = {"lr": lr, "work": work, "group": len(asked), "seconds": len(STAGES) * office.terms.deadline}
+    tasks = office.tasks(STAGES[0], t, arrays, asked, **facts)
+    common = next(iter(tasks.values()))
+    schema = bound(layout, common.facts, common.arrays)
+    terms = Terms(os.urandom(ROUND), len(asked), layout.words, office.config.privacy.least, schema)
+    more = {"sum": terms.round_id.hex(), "schema": schema.hex()}
     return {
-        number: task._replace(facts={**task.facts, "place": place})
+        number: task._replace(facts={**task.facts, **more, "place": place})
         for place, (number, task) in enumerate(tasks.items())
-    }
+    }, terms
 
 
 def _tasks(office: Office, stage: str, t: int, terms: Terms, sent: Mapping[int, bytes]) -> dict[int, Parcel]:

@@ -45,36 +45,28 @@ TRAIN = """async ({name, idle, cancelAfter}) => {
   }
 }"""
 
-# What the page *Take part* does: it trains and scores through the trainer that its node is given.
+# What the page *Take part* does: it trains and scores a model by its leaves.
 TAB = """async ({name}) => {
-  const { tabTrainer, tune } = await import("/train/trainer.js");
+  const { score, train, tune } = await import("/train/trainer.js");
+  const { leaves, modelOf } = await import("/train/shapes.js");
   const { parse, apart } = await import("/js/parse.mjs");
   const [json, bytes] = await Promise.all([
     fetch(`/cases/${name}.json`).then(a => a.text()), fetch(`/cases/${name}.bin`).then(a => a.arrayBuffer())]);
   const { task, expected } = parse(json, bytes);
-  const { seed, ...tables } = task.config;
-  const trainer = tabTrainer((config, words) => {
-    if (config.model !== tables.model || words.length !== task.vocabulary) throw new Error("not the task's");
-    return { training: task.sentences, heldOut: task.sentences.slice(-5) };
-  });
-  const leaves = trainer.leaves(tables, task.vocabulary);
-  const model = leaves.map(({name, shape}) => ({ name, shape, values: task.params[name] }));
-  const words = Array.from({ length: task.vocabulary }, (_, i) => `w${i}`);
-  const work = { config: tables, words, model, round: task.round, number: task.number, seed, lr: task.lr };
-  const { values, weight } = await trainer.train(work);
-  const far = values.map((array, i) => apart(array.map((x, j) => x - model[i].values[j]),
-    expected[`reply/message/0/${leaves[i].name}`].map((x) => x / weight)));
-  const own = { model: tables.model, vocabulary: task.vocabulary, params: task.params, rate: 1, margin: 0 };
-  return { names: leaves.map((leaf) => leaf.name), far: Math.max(...far), weight, scores: await trainer.scores(work),
+  const names = leaves(modelOf(task.config.model), task.vocabulary).map((leaf) => leaf.name);
+  const { update, weight } = await train(task);
+  const far = names.map((name) => apart(update[name], expected[`reply/message/0/${name}`].map((x) => x / weight)));
+  const own = { model: task.config.model, vocabulary: task.vocabulary, params: task.params, rate: 1, margin: 0 };
+  return { names, far: Math.max(...far), weight, scores: await score({ ...own, sentences: task.sentences.slice(-5) }),
            refused: await tune({ ...own, sentences: [] }).catch((error) => [error.name, error.reason]) };
 }"""
 
 # What the examples of docs/browser-training.md need around them: a small text and an untrained model.
 AROUND = """async () => {
-  const { tabTrainer } = await import("/train/trainer.js");
+  const { leaves, modelOf } = await import("/train/shapes.js");
   const model = { kind: "lstm", embedding: 96, hidden: 670 }, vocabulary = 10000, { signal } = new AbortController();
   const params = {}, shares = [], bar = (share) => shares.push(share);
-  for (const {name, shape} of tabTrainer().leaves({ model, client: {} }, vocabulary))
+  for (const {name, shape} of leaves(modelOf(model), vocabulary))
     params[name] = new Float32Array(shape.reduce((a, b) => a * b)).map((_, i) => ((i * 7919) % 101) / 1000 - 0.05);
   const nine = (i) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((j) => 3 + ((i + j) % 5));
   const sentences = Array.from({ length: 12 }, (_, i) => [0, ...nine(i), 1]);

@@ -225,7 +225,7 @@ def test_a_training_is_cancelled_and_leaves_nothing(opened) -> None:
     assert len(found["steps"]) < 10
 
 
-def test_a_tab_s_node_is_given_a_trainer(opened, folder: Path) -> None:
+def test_a_page_trains_scores_and_tunes(opened, folder: Path) -> None:
     found = opened("gboard", script=site_of_training.TAB)
     case = json.loads((folder / "gboard.json").read_text("utf-8"))
     names = [name.removeprefix("params/") for name, _, _ in case["arrays"] if name.startswith("params/")]

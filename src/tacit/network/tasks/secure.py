@@ -9,14 +9,17 @@ The client does its work (`WORKS`) at the first task. A client that fails or is 
 client shares a mask with it. The result stays in this process as a vector of integers, and leaves it only under masks.
 
 A client is in one sum at a time. It forgets a sum that has ended or failed, that a newer one replaces, or whose time is
-up. It computes the layout of the vector and the least number of clients itself, so a server that gives clients
-different ones gets keys that do not match.
+up. It computes the layout of the vector and the least number of clients itself. It hashes the layout together with the
+task (`bound`): the model, the rate, the configuration. Every key of the sum depends on that hash. So a server that
+gives clients different models, to read the update of one from the sum, gets keys that do not match.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
+import struct
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -39,6 +42,7 @@ _MEMORY = "secure sum"
 _LONGEST = 24 * 3600.0  # seconds that a sum is remembered, whatever the server says
 _MOST_SCORED = 2.0**30  # of each sum of scores of one client
 _NO_SCORES = {f"scores/{field.name}": np.zeros(1) for field in dataclasses.fields(Sums)}
+_COMMON = ("config", "lr", "population", "round", "rounds", "seed", "work")
 _LEAST = 3  # clients of a sum, so that the layout can be made before the terms are checked
 
 Work = Callable[[Facts, Arrays, int], tuple[Any, Schema]]  # (…, clients of the sum) → message, and its layout
@@ -121,6 +125,24 @@ def scores_of(summed: Mapping[str, np.ndarray]) -> Sums:
 WORKS: Mapping[str, Callable[[Person], Work]] = {"train": _trains, "evaluate": _scores}
 
 
+def bound(schema: Schema, facts: Facts, arrays: Arrays) -> bytes:
+    """Returns the hash of a layout and of all in a task that its clients have in common.
+
+        SHA-256("tacit masked task 1" · layout's hash · each fact of `_COMMON` · for each array, by name:
+                name · kind · shape, with commas · SHA-256 of its bytes)
+
+    Numbers are decimal text, but `lr` is a double. Before each part stands its length, in 4 bytes, big-endian.
+    """
+    parts = [struct.pack(">d", facts[n]) if n == "lr" else str(facts[n]).encode() for n in _COMMON]
+    for name, array in sorted(arrays.items()):
+        plain = np.asarray(array, array.dtype.newbyteorder("<"))
+        shape = ",".join(map(str, plain.shape))
+        parts += [name.encode(), plain.dtype.str.encode(), shape.encode()]
+        parts.append(hashlib.sha256(plain.tobytes()).digest())
+    said = b"".join(struct.pack(">I", len(part)) + part for part in parts)
+    return hashlib.sha256(b"tacit masked task 1" + schema.digest() + said).digest()
+
+
 def _begin_advertise(person: Person) -> Callable[[Facts, Arrays], Arrays]:
     seat: Seat = person.memory.setdefault(_MEMORY, Seat())
     works = {name: begin(person) for name, begin in WORKS.items()}
@@ -140,10 +162,11 @@ def _begin_advertise(person: Person) -> Callable[[Facts, Arrays], Arrays]:
             raise Refusal("schema", "the time of a sum is a positive number")
         seat.begin(identity)
         message, schema = works[facts["work"]](facts, arrays, group)
-        if schema.digest().hex() != facts["schema"]:
-            raise Refusal("schema", "this client lays its message out otherwise")
+        terms_of = bound(schema, facts, arrays)
+        if terms_of.hex() != facts["schema"]:
+            raise Refusal("schema", "this client reads the task, or lays its message out, otherwise")
         codec.check(schema, group)
-        terms = Terms(bytes.fromhex(identity), group, schema.words, config.privacy.least, schema.digest())
+        terms = Terms(bytes.fromhex(identity), group, schema.words, config.privacy.least, terms_of)
         client = Client(terms, facts["place"])
         said = client.advertise()
         seat.take(Sum(client, codec.encode(schema, message), facts["round"]), min(seconds, _LONGEST))

@@ -8,8 +8,8 @@ import { idOf } from "./compact.js";
 import { dense, isDense } from "./language.js";
 import { lower } from "./locale.js";
 import { paramsOf, withParams } from "./own_network.js";
-import { byId, say } from "./panel.js";
-import { agree, consented, eraseSentences, forgetOwn, keepOwn, keptOwn, sentences } from "./sentences.js";
+import { byId, element, say } from "./panel.js";
+import { agree, consented, eraseSentences, exportSentences, forgetOwn, keepOwn, keptOwn, mayHold, sentences } from "./sentences.js";
 import { tokenize } from "./tokens.js";
 
 const RATE = 1; // L, with which the most people gain (docs/personal.md)
@@ -78,6 +78,8 @@ export async function makeOwn(choices, tuner, change) {
   const model = /** @type {import("./language.js").Dense} */ (shared?.model);
   const network = /** @type {import("./network8.js").Network} */ (model?.network);
 
+  const inside = /** @type {HTMLDetailsElement} */ (byId("lines-inside"));
+
   /** Whatever a button asks for; the browser may keep nothing. @param {() => Promise<any> | void} work */
   const attempt = async (work) => {
     try {
@@ -90,13 +92,15 @@ export async function makeOwn(choices, tuner, change) {
 
   async function show() {
     const agreed = consented();
-    const [lines, kept] = agreed || keptOwn.likely() ? [(await sentences()).length, await keptOwn()] : [0, null];
+    const [every, kept] = mayHold() || keptOwn.likely() ? [await sentences(), await keptOwn()] : [[], null];
+    const lines = every.length;
     /** @type {HTMLInputElement} */ (byId("lines")).checked = agreed;
     const few = lines < LEAST ? ` A model needs at least ${LEAST}.` : "";
     say("lines-kept", agreed || lines ? `${lines} ${lines === 1 ? "line" : "lines"}, in this browser only.${few}` : "Nothing is kept.");
     byId("own-make").disabled = !model || lines < LEAST;
     byId("own-make").title = model ? "The page is loaded again, and the message is lost" : "Only a network can be tuned";
-    byId("lines-erase").disabled = !lines;
+    byId("lines-erase").disabled = byId("lines-export").disabled = !lines;
+    byId("lines-list").replaceChildren(...(inside.open ? every.toReversed() : []).map((line) => element("li", "", line)));
     byId("own-forget").hidden = !kept;
     if (kept && kept.mark !== network?.mark) say("own-result", "The shared model has changed since yours was tuned, so yours is not used. Tune it again.");
     else if (kept) say("own-result", verdict(kept));
@@ -118,7 +122,7 @@ export async function makeOwn(choices, tuner, change) {
     say("own-result", "Tuning on your lines …");
     const task = {
       model: network.architecture, vocabulary: network.words.count + 3, params: paramsOf(network),
-      sentences: idsOf(model, await sentences()), rate: RATE, margin: MARGIN,
+      sentences: idsOf(model, await sentences()), rate: RATE, margin: MARGIN, maxWords: network.longest,
     };
     try {
       const found = await new Promise((yes, no) => {
@@ -142,6 +146,8 @@ export async function makeOwn(choices, tuner, change) {
   }
 
   byId("lines").addEventListener("change", () => attempt(() => agree(/** @type {HTMLInputElement} */ (byId("lines")).checked)));
+  inside.addEventListener("toggle", () => attempt(() => {}));
+  byId("lines-export").addEventListener("click", () => attempt(exportSentences));
   byId("lines-erase").addEventListener("click", () => attempt(eraseSentences));
   byId("own-make").addEventListener("click", () => location.assign("?own"));
   byId("own-forget").addEventListener("click", () =>

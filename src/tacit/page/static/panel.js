@@ -20,7 +20,7 @@ export function say(id, text) {
 }
 
 /** An element with a class and a text. @param {string} tag @param {string} name @param {string} text */
-function element(tag, name, text) {
+export function element(tag, name, text) {
   const node = document.createElement(tag);
   if (name) node.className = name;
   node.textContent = text;

@@ -1,6 +1,7 @@
 // The personal cache in the page: storing, showing, exporting, erasing it, and switching it off.
 
 import { fromJson, makeCache, toJson, without } from "./cache.js";
+import { download } from "./download.js";
 import { byId, showContents, showMemory } from "./panel.js";
 import { recall, store } from "./store.js";
 
@@ -47,13 +48,7 @@ export function makePersonalCache(replaced, switched) {
   }
 
   inside.addEventListener("toggle", () => showContents(cache, forget));
-  byId("export").addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([toJson(cache)], { type: "application/json" }));
-    link.download = "tacit-words.json";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+  byId("export").addEventListener("click", () => download("tacit-words.json", toJson(cache)));
   const sure = /** @type {HTMLDialogElement} */ (byId("sure"));
   byId("erase").addEventListener("click", () => {
     const n = cache.entries.length;

@@ -4,10 +4,11 @@
 // They are in IndexedDB, beside what that page keeps (part/store.js); the consent is in local storage. Every function
 // throws a StoreError in words if the browser denies storage or has no room.
 
+import { download } from "./download.js";
 import { recall, store } from "./store.js";
 
 const OWN = "tacit.own"; // "kept" if there is a model of one's own, or nothing
-const CONSENT = "tacit.sentences"; // "given", or nothing
+const CONSENT = "tacit.sentences"; // "given", or "withdrawn"
 const NAME = "tacit-part";
 const FORMAT = 1;
 export const MOST = 400; // sentences
@@ -76,8 +77,11 @@ export const consented = () => recall(CONSENT) === "given";
 
 /** @param {boolean} agreed */
 export function agree(agreed) {
-  if (!store(CONSENT, agreed ? "given" : null)) throw inWords(null);
+  if (!store(CONSENT, agreed ? "given" : "withdrawn")) throw inWords(null);
 }
+
+/** Whether there may be sentences: the person has agreed at some time. */
+export const mayHold = () => recall(CONSENT) !== null;
 
 /** Keep a sentence, if the person has agreed; beyond the most, the oldest goes. Returns whether it was kept. @param {string} text */
 export async function keepSentence(text) {
@@ -112,6 +116,9 @@ export function add(name, line, most) {
 
 /** @returns {Promise<string[]>} the oldest first */
 export const sentences = () => transaction("sentences", "readonly", (store) => store.getAll());
+
+/** Save them as a file, the oldest first. */
+export const exportSentences = async () => download("tacit-sentences.json", JSON.stringify(await sentences(), null, 1));
 
 /** @returns {Promise<any>} */
 export const eraseSentences = () => transaction("sentences", "readwrite", (store) => store.clear());

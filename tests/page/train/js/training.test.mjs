@@ -41,6 +41,7 @@ test("what cannot be trained is refused with a reason", () => {
     });
   const config = (table, keys) => ({ config: { ...task.config, [table]: { ...task.config[table], ...keys } } });
   refused(config("client", { optimiser: "lion" }), "config", /lion/);
+  refused(config("client", { optimiser: "constructor" }), "config", /constructor/);
   refused(config("client", { carry: "v" }), "config", /does not keep 'v'/);
   refused(config("model", { precision: "bfloat16" }), "config", /bfloat16/);
   refused(config("aggregation", { noise: 0.1 }), "config", /noise/);

@@ -8,7 +8,7 @@
 // Every other kind of task would be answered in the clear, so it is refused. Training comes first; its result stays in
 // memory as a vector of integers and leaves it under masks only. A tab is in one sum at a time.
 
-import { hex, unhex } from "./bytes.js";
+import { double, hex, integer, join, sha256, unhex, utf8 } from "./bytes.js";
 import { understood } from "./config.js";
 import { changes, clipped } from "./clip.js";
 import { Refusal } from "./refusal.js";
@@ -19,6 +19,7 @@ import { readWords } from "./text.js";
 const VERSION = 1; // of the messages between server and clients
 const LONGEST = 24 * 3600; // seconds that a sum is remembered, whatever the server says
 const FEWEST = 3;
+const COMMON = ["config", "lr", "population", "round", "rounds", "seed", "work"]; // facts that all clients of a sum are told alike
 const TASK = {
   version: "int", kind: "str", round: "int", number: "int", population: "int", rounds: "int", seed: "int", config: "str", secret: "str",
 };
@@ -72,6 +73,19 @@ export function checkedFacts(facts) {
   return values;
 }
 
+/** The hash of a layout and of all in a task that its clients have in common, as tacit.network.tasks.secure.bound: clients
+ * that were given different models get different keys. @param {Uint8Array} layout @param {Record<string, any>} facts
+ * @param {Parcel["arrays"]} arrays */
+async function bound(layout, facts, arrays) {
+  const parts = COMMON.map((name) => (name === "lr" ? double(facts.lr) : utf8(String(facts[name]))));
+  for (const name of [...arrays.keys()].sort()) {
+    const { kind, shape, values } = /** @type {import("./npy.js").Numbers} */ (arrays.get(name));
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    parts.push(utf8(name), utf8(kind), utf8(shape.join()), await sha256(bytes));
+  }
+  return sha256(join(utf8("tacit masked task 1"), layout, ...parts.flatMap((part) => [integer(part.length, 4), part])));
+}
+
 /** The facts that an answer repeats of its task. @param {Record<string, any>} task @returns {import("./records.js").Facts} */
 export const answerFacts = (task) => ({
   version: { type: "int", value: task.version },
@@ -83,8 +97,9 @@ export const answerFacts = (task) => ({
 /**
  * The function that answers tasks with this person's text; it throws what it refuses.
  * @param {Trainer} trainer @param {(told: Told) => void} tell called when a sum begins, and when it ends
+ * @param {(told: Told) => Promise<any>} leaves called before a masked vector leaves this tab
  */
-export function answering(trainer, tell = () => {}) {
+export function answering(trainer, tell = () => {}, leaves = async () => {}) {
   /** @type {{id: string, sum: null | {client: ReturnType<typeof makeClient>, vector: Uint32Array, round: number, told: Told}}} */
   const seat = { id: "", sum: null };
   let timer = /** @type {any} */ (0);
@@ -108,8 +123,8 @@ export function answering(trainer, tell = () => {}) {
     forget();
     seat.id = sum;
     const { parts, values, told } = await made(facts, config, task);
-    const schema = await digestOf(parts);
-    if (hex(schema) !== facts.schema) throw new Refusal("schema", "this tab lays its message out otherwise");
+    const schema = await bound(await digestOf(parts), facts, task.arrays);
+    if (hex(schema) !== facts.schema) throw new Refusal("schema", "this tab reads the task, or lays its message out, otherwise");
     checkParts(parts, group);
     const least = /** @type {number} */ (config.privacy.least);
     const client = makeClient({ roundId: unhex(sum), clients: group, words: wordsOf(parts), least, schema }, place);
@@ -135,8 +150,9 @@ export function answering(trainer, tell = () => {}) {
     const moments = trains ? shapes(() => trainer.travels(config, words.length)) : [];
     const { model, carried } = modelOf(arrays, wanted, moments, trains);
     const work = { config, words, model, carried, work: facts.work, round: facts.round, number: facts.number, seed: /** @type {number} */ (config[""].seed), lr: facts.lr };
+    const isHidden = privacy.mechanism !== "clipped" && privacy.noise_source === "system"; // repeatable noise hides nothing
     const told = {
-      work: facts.work, round: facts.round, rounds: facts.rounds, clip: 0, norm: 0, noise: Number(privacy.noise),
+      work: facts.work, round: facts.round, rounds: facts.rounds, clip: 0, norm: 0, noise: isHidden ? Number(privacy.noise) : 0,
       mechanism: String(privacy.mechanism), delta: Number(privacy.delta), group: facts.group, least: Number(privacy.least),
     };
     const part = (/** @type {string} */ name, /** @type {number[]} */ shape, /** @type {number} */ bound) => ({
@@ -195,7 +211,9 @@ export function answering(trainer, tell = () => {}) {
       if (stage === "mask") {
         const { vector } = held;
         held.vector = new Uint32Array();
-        return await held.client.mask(message, vector);
+        const said = await held.client.mask(message, vector);
+        await leaves(held.told); // from here on it can be in the sum, whatever happens to this tab
+        return said;
       }
       const said = await held.client.unmask(message);
       held.told.clients = survivors(message, held.told.group);

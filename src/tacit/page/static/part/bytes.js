@@ -26,6 +26,13 @@ export function integer(value, size) {
   return found;
 }
 
+/** A number as a double. @param {number} value */
+export function double(value) {
+  const found = new Uint8Array(8);
+  new DataView(found.buffer).setFloat64(0, value);
+  return found;
+}
+
 /** The integer of bytes; above 2⁵³ it is rounded. @param {Uint8Array} bytes */
 export const integerOf = (bytes) => bytes.reduce((value, byte) => value * 256 + byte, 0);
 

@@ -13,6 +13,7 @@ const FOLLOWED = {
   "training.mode": (v) => v === "federated",
   "text.pieces": (v) => v === 0,
   "text.protocol": (v) => v === "plain",
+  "text.locale": (v) => typeof v === "string",
   "text.case": (v) => v === "lower" || v === "keep",
   "sampling.scheme": (v) => v === "uniform",
   "sampling.dropout": (v) => v === 0,

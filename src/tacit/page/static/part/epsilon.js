@@ -1,11 +1,25 @@
 // ε of the rounds that one person took part in, where the server adds normal noise of multiplier z to each sum.
 //
-// T rounds are one normal mechanism with μ = √T / z, and (Balle and Wang 2018, theorem 8)
+// Rounds with multipliers z₁, z₂, … are one normal mechanism with μ² = Σ 1/z², and (Balle and Wang 2018, theorem 8)
 //
 //     δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
 //
 // It falls with ε, so bisection finds the ε of a δ. No amplification by sampling is counted, as everybody may know who
 // takes part. The server is trusted to add that noise.
+
+/**
+ * What a person has spent: the rounds in which a masked change left the browser, μ² of them, the least δ, and whether
+ * the noise of some cancels in part over rounds.
+ * @typedef {{rounds: number, square: number, delta: number, matrix: boolean}} Spent
+ */
+/** @type {Spent} */
+export const NOTHING = { rounds: 0, square: 0, delta: 1, matrix: false };
+
+/** @param {Spent} spent @param {{noise: number, delta: number, mechanism: string}} round @returns {Spent} */
+export function spend(spent, { noise, delta, mechanism }) {
+  const matrix = spent.matrix || mechanism === "matrix";
+  return { rounds: spent.rounds + 1, square: spent.square + 1 / (noise * noise), delta: Math.min(spent.delta, delta), matrix };
+}
 
 /** Φ, the normal distribution function, and for small values its logarithm's precision. @param {number} x */
 function logPhi(x) {
@@ -27,10 +41,10 @@ export function deltaOf(epsilon, mu) {
   return Math.exp(logPhi(mu / 2 - epsilon / mu)) - Math.exp(epsilon + logPhi(-mu / 2 - epsilon / mu));
 }
 
-/** ε at δ after rounds with these noise multipliers; ∞ if one had none. @param {number[]} noises @param {number} delta */
-export function epsilonOf(noises, delta) {
-  if (!noises.length) return 0;
-  const mu = Math.sqrt(noises.reduce((sum, z) => sum + 1 / (z * z), 0));
+/** ε of what was spent; ∞ if a round had no noise. @param {Spent} spent */
+export function epsilonOf({ rounds, square, delta }) {
+  if (!rounds) return 0;
+  const mu = Math.sqrt(square);
   if (!Number.isFinite(mu) || !(delta > 0)) return Infinity;
   let low = 0, high = 1;
   while (deltaOf(high, mu) > delta) high *= 2;

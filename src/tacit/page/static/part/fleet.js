@@ -8,6 +8,7 @@ import { bytes, double, one, read, unsigned } from "./protobuf.js";
 
 export const BEAT = 12; // seconds between signs of life
 const PROMISED = 30; // seconds between them that the server is told, as Python clients say; it waits for twice as long
+const SAME = 2000; // milliseconds by which clocks may differ: the server tells whole seconds
 const HOW = { name: "ECDSA", namedCurve: "P-384" };
 
 /** @typedef {{private: CryptoKey, public: Uint8Array}} Identity `public` is the key's SubjectPublicKeyInfo */
@@ -38,7 +39,6 @@ export function der(raw) {
 }
 
 /** A call that the server did not take. */
-
 export class CallError extends Error {
   /** @param {number} status 0 if the server was not reached @param {string} what */
   constructor(status, what) {
@@ -54,13 +54,14 @@ export class CallError extends Error {
  * @param {Identity} identity @param {(traffic: Traffic) => void} count @param {string} origin
  */
 export function fleet(identity, count = () => {}, origin = "") {
+  let ahead = 0; // milliseconds of the server's clock before this one: it refuses a call that is five seconds early
   const text = new TextEncoder();
   const publicKey = text.encode(pem(identity.public));
   const header = base64(publicKey);
 
   /** A call, signed now: what `fetch` is given. @param {string} name @param {Uint8Array} body @returns {Promise<[string, RequestInit]>} */
   async function signed(name, body) {
-    const when = new Date().toISOString().replace("Z", "+00:00");
+    const when = new Date(Date.now() + ahead).toISOString().replace("Z", "+00:00");
     const raw = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, identity.private, text.encode(when));
     const headers = {
       "content-type": "application/protobuf",
@@ -79,6 +80,8 @@ export function fleet(identity, count = () => {}, origin = "") {
     let answer, content;
     try {
       answer = await fetch(...request);
+      const told = Date.parse(answer.headers.get("date") ?? "") - Date.now();
+      if (!Number.isNaN(told)) ahead = Math.abs(told) > SAME ? told : 0;
       content = new Uint8Array(await answer.arrayBuffer());
     } catch {
       throw new CallError(0, "the server cannot be reached");
@@ -91,6 +94,9 @@ export function fleet(identity, count = () => {}, origin = "") {
   const node = (/** @type {bigint} */ id) => bytes(1, unsigned(1, id), true);
 
   return {
+    /** The server's time, in seconds. */
+    now: () => (Date.now() + ahead) / 1000,
+
     /** Come: the node's id. @returns {Promise<bigint>} */
     async activate() {
       return one(await call("activate-node", join(bytes(1, publicKey), double(2, PROMISED))), 1).value;

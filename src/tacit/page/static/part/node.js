@@ -65,7 +65,7 @@ export async function takePart(node) {
         if (!(error instanceof CallError)) throw error;
         const isKey = [401, 403, 412].includes(error.status);
         if (isKey && (id || Date.now() - since > 1000 * PATIENCE)) {
-          show("refused", "The server does not know this browser's key: it was removed, or never registered. Ask for another invitation.");
+          show("refused", "The server does not know this browser's key: it was removed, or never registered. To take part again, ask for another invitation, stop for good, and open its link.");
           return;
         }
         if (isKey) show("connecting", "Waiting until the server has registered this browser");
@@ -91,7 +91,7 @@ async function giveUp({ calls, remember, remembered }, id) {
   const task = await remembered();
   if (!task) return;
   await remember(null);
-  const now = Date.now() / 1000;
+  const now = calls.now();
   if (task.to !== id || task.created + task.ttl <= now) return;
   try {
     await calls.push(id, task.run, await writeReply(task, { error: "refused" }, now), 0);
@@ -128,7 +128,7 @@ async function step(node, id) {
   }
   if (signal.aborted) return true;
   const kind = "facts" in said ? said.facts.kind.value : "";
-  const reply = await writeReply(to, said, Date.now() / 1000);
+  const reply = await writeReply(to, said, calls.now());
   try {
     await calls.push(id, to.run, reply, (Date.now() - began) / 1000);
   } catch (error) {
@@ -155,7 +155,7 @@ async function fetchTask(node, id, to, names) {
   for (const name of names) {
     let content = null;
     while (!(content = await node.calls.object(id, to.run, name))) {
-      if (node.signal.aborted || Date.now() / 1000 > to.created + to.ttl) throw new Refusal("schema", "a part of it never came");
+      if (node.signal.aborted || node.calls.now() > to.created + to.ttl) throw new Refusal("schema", "a part of it never came");
       await sleep(0.2, node.signal);
     }
     if (hex(await sha256(content)) !== name) throw new Refusal("schema", "an object is not the one of its name");

@@ -1,11 +1,12 @@
 // What this browser keeps for the page *Take part*, beside the sentences (../sentences.js).
 //
-//     kept       the key of this browser, its name, the sum of bytes, the task under way, what models were worth
+//     kept       the key of this browser, its name, the sum of bytes, what was spent, the task under way, what models
+//                were worth
 //     journal    what this browser took part in
 
 import { add, transaction } from "../sentences.js";
 
-export { agree, consented, eraseSentences, keepSentence, sentences, StoreError } from "../sentences.js";
+export { agree, consented, eraseSentences, exportSentences, keepSentence, sentences, StoreError } from "../sentences.js";
 
 const MOST_LINES = 500; // of the journal
 
@@ -27,7 +28,7 @@ export const note = (line) => add("journal", line, MOST_LINES);
 /** @returns {Promise<Line[]>} the oldest first */
 export const journal = () => transaction("journal", "readonly", (store) => store.getAll());
 
-/** Erase everything but the sentences: the key is gone for good. */
+/** Erase the key, for good, and what belongs to it. Sentences, journal and what was spent stay. */
 export async function forgetNode() {
   for (const key of ["identity", "name", "task", "traffic", "models"]) await remove(key);
 }

@@ -1,5 +1,7 @@
-// A person's sentences as a model reads them; the same ids as tacit.network.person.person_text gives.
+// A person's sentences as a model reads them; the same ids as tacit.network.person.person_text gives. The language is that
+// of ../locale.js (language.js sets it).
 
+import { lower } from "../locale.js";
 import { tokenize } from "../tokens.js";
 import { Refusal } from "./refusal.js";
 
@@ -36,7 +38,7 @@ export function ownText(messages, settings, words) {
   const later = Math.min(Math.max(messages.length - 1, 0), rounded(settings.held_out_text * messages.length));
   const sentences = (/** @type {string[]} */ some, /** @type {number} */ limit) =>
     some.flatMap((message) => {
-      const tokens = tokenize(settings.case === "lower" ? message.toLowerCase() : message);
+      const tokens = tokenize(settings.case === "lower" ? lower(message) : message);
       const size = limit || Math.max(1, tokens.length);
       const parts = [];
       for (let at = 0; at < tokens.length; at += size)

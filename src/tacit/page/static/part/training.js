@@ -3,6 +3,7 @@
 import { clientOf, optimiser } from "../train/optimiser.js";
 import { leaves, modelOf } from "../train/shapes.js";
 import { score, train } from "../train/trainer.js";
+import { speak } from "./language.js";
 import { Refusal } from "./refusal.js";
 import { ownText } from "./text.js";
 
@@ -42,6 +43,12 @@ export function browserTrainer(sentences, { progress, measured, signal, spawn } 
     aggregation: work.config.aggregation,
   });
 
+  /** @param {Work} work */
+  async function textOf({ config, words }) {
+    await speak(String(config.text.locale));
+    return ownText(await sentences(), config.text, words);
+  }
+
   return {
     leaves(config, vocabulary) {
       clientOf(/** @type {any} */ (config.client));
@@ -54,7 +61,7 @@ export function browserTrainer(sentences, { progress, measured, signal, spawn } 
     },
 
     async train(work) {
-      const { training } = ownText(await sentences(), work.config.text, work.words);
+      const { training } = await textOf(work);
       if (!training.length) throw new Refusal("training", "there are no sentences yet");
       const { number, round, lr, words, carried } = work;
       const task = { config: tables(work), vocabulary: words.length, params: paramsOf(work), carried, number, round, lr, sentences: training };
@@ -63,7 +70,7 @@ export function browserTrainer(sentences, { progress, measured, signal, spawn } 
     },
 
     async measure(work) {
-      const { heldOut } = ownText(await sentences(), work.config.text, work.words);
+      const { heldOut } = await textOf(work);
       const task = { model: /** @type {any} */ (work.config.model), vocabulary: work.words.length, params: paramsOf(work), sentences: heldOut };
       const sums = await refusing(score(task, { signal, spawn }));
       const { nll, words, sentences: count } = sums;

@@ -1,10 +1,12 @@
 // The Worker of the page *Take part*: it takes part in the federation, so that the page stays quick.
 //
-//     in    {start}, {pause: boolean}, {stop}         out   {state, words}, {progress: [step, steps]}, {changed: true}, {farewell}
+//     in    {start}, {pause: boolean}, {stop}
+//     out   {state, words}, {progress: [step, steps]}, {changed: true}, {problem}, {farewell}, {ended: true}
 //
 // One tab of a browser takes part at a time: the others wait for the lock and go on when it is free.
 
 import { answering } from "./answering.js";
+import { NOTHING, spend } from "./epsilon.js";
 import { fleet } from "./fleet.js";
 import { member } from "./joining.js";
 import { takePart } from "./node.js";
@@ -42,6 +44,7 @@ async function start() {
     if (!own.signal.aborted) show("stopped", /** @type {Error} */ (error).message);
   } finally {
     if (running === own) running = null;
+    say({ ended: true });
   }
 }
 
@@ -50,6 +53,7 @@ async function work(signal) {
   const known = await member();
   if (!known) return show("stopped", "This browser has not joined; open the link of an invitation");
   const traffic = { up: 0, down: 0, ...(await store.get("traffic")) };
+  const complain = (/** @type {any} */ error) => say({ problem: error.message }); // the round goes on
   /** @type {Record<string, any>} */
   let told = {};
   /** A line of the journal, with what the last sum was. */
@@ -61,7 +65,7 @@ async function work(signal) {
       await store.note({ time: new Date().toISOString(), ...line, task: task ?? line.task, ...more });
       await store.put("traffic", traffic);
     } catch (error) {
-      say({ problem: /** @type {Error} */ (error).message }); // the round goes on; only its line is missing
+      complain(error); // only its line is missing
     }
     say({ changed: true });
   };
@@ -72,7 +76,7 @@ async function work(signal) {
       const now = { ...found, rounds }; // how many rounds the model has been through
       await store.put("models", { first: before?.first ?? now, last: now });
     } catch (error) {
-      say({ problem: /** @type {Error} */ (error).message });
+      complain(error);
     }
     say({ changed: true });
   };
@@ -83,7 +87,15 @@ async function work(signal) {
     spawn,
   });
   const calls = fleet(known.identity, ({ up, down }) => ((traffic.up += up), (traffic.down += down)));
-  const answers = answering(trainer, (now) => (told = now));
+  const leaves = async (/** @type {import("./answering.js").Told} */ sum) => {
+    if (sum.work !== "train") return;
+    try {
+      await store.put("spent", spend((await store.get("spent")) ?? NOTHING, sum));
+    } catch (error) {
+      complain(error);
+    }
+  };
+  const answers = answering(trainer, (now) => (told = now), leaves);
   const remember = (/** @type {any} */ task) => (task ? store.put("task", task) : store.remove("task"));
   const remembered = () => store.get("task");
   const farewell = (/** @type {any} */ call) => say({ farewell: call });

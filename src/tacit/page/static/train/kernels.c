@@ -1,176 +1,11 @@
-/* The arithmetic of training in the browser: C99 with the vector types of GCC and clang, no library.
+/* The arithmetic of training in the browser: cells, losses, dropout and the client's steps. products.c has the products of
+   matrices.
 
-   Built by tools/build_kernels.py into kernels.wasm (WebAssembly with SIMD). kernels.js has the same functions in plain
-   JavaScript, as a fallback and as a judge; network.js and optimiser.js call either. All arrays are float32, row after
-   row; ld… is the distance of two rows, in numbers. Matrices are never transposed in memory. */
+   tools/build_kernels.py compiles both into kernels.wasm (WebAssembly with SIMD). kernels.js has the same functions in
+   plain JavaScript, as a fallback and as a judge; network.js and optimiser.js call either. All arrays are float32, row
+   after row. */
 
-typedef float v4 __attribute__((vector_size(16)));
-typedef float v4u __attribute__((vector_size(16), aligned(4)));
-typedef int i4 __attribute__((vector_size(16)));
-typedef unsigned u32;
-
-#define EXPORT(name) __attribute__((export_name(#name))) name
-#define INLINE static inline __attribute__((always_inline))
-#define DEPTH 256 /* of the part of a product that stays in the first cache */
-
-INLINE v4 load(const float *p) { return *(const v4u *)p; }
-INLINE void store(float *p, v4 x) { *(v4u *)p = x; }
-INLINE v4 all(float x) { return (v4){x, x, x, x}; }
-INLINE v4 choose(i4 where, v4 a, v4 b) { return (v4)(((i4)a & where) | ((i4)b & ~where)); }
-INLINE int least(int a, int b) { return a < b ? a : b; }
-
-/* e^x: x = n ln 2 + r, |r| <= ln 2 / 2, and the series of e^r to r^7. Not a number stays that. */
-INLINE v4 exp4(v4 x) {
-  x = choose(x < all(-87.0f), all(-87.0f), x);
-  x = choose(x > all(88.0f), all(88.0f), x);
-  v4 n = (x * 1.44269504f + 12582912.0f) - 12582912.0f; /* rounds to a whole number */
-  v4 r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  v4 p = all(1.0f / 5040);
-  p = p * r + 1.0f / 720;
-  p = p * r + 1.0f / 120;
-  p = p * r + 1.0f / 24;
-  p = p * r + 1.0f / 6;
-  p = p * r + 0.5f;
-  p = p * r + 1.0f;
-  p = p * r + 1.0f;
-  return p * (v4)((__builtin_convertvector(n, i4) + 127) << 23);
-}
-
-INLINE v4 sigmoid4(v4 x) { return 1.0f / (1.0f + exp4(-x)); }
-
-/* tanh: by e^2x, and near 0, where that would lose digits, by its series. */
-INLINE v4 tanh4(v4 x) {
-  v4 q = x * x;
-  v4 near = x * (1.0f + q * (-1.0f / 3 + q * (2.0f / 15 + q * (-17.0f / 315 + q * (62.0f / 2835)))));
-  return choose(q < all(0.0625f), near, 1.0f - 2.0f / (exp4(x + x) + 1.0f));
-}
-
-/* Up to four numbers of an array: the others are 0. */
-INLINE v4 load_some(const float *p, int count) {
-  v4 x = all(0);
-  for (int i = 0; i < count; i++) x[i] = p[i];
-  return x;
-}
-INLINE void store_some(float *p, v4 x, int count) {
-  for (int i = 0; i < count; i++) p[i] = x[i];
-}
-
-/* C[m, n] += A[m, k] B[k, n], a tile of `rows` rows and 8 columns; a step to the next row of A's tile is `up`, to the
-   next product `on`, so that A may be read by its columns, too. */
-INLINE void tile(int rows, int k, const float *a, int up, int on, const float *b, int ldb, float *c, int ldc) {
-  v4 s[4][2];
-  for (int i = 0; i < rows; i++) s[i][0] = load(c + i * ldc), s[i][1] = load(c + i * ldc + 4);
-  for (int p = 0; p < k; p++) {
-    v4 b0 = load(b), b1 = load(b + 4);
-    for (int i = 0; i < rows; i++) {
-      v4 x = all(a[i * up]);
-      s[i][0] += x * b0, s[i][1] += x * b1;
-    }
-    b += ldb, a += on;
-  }
-  for (int i = 0; i < rows; i++) store(c + i * ldc, s[i][0]), store(c + i * ldc + 4, s[i][1]);
-}
-
-/* The same for the last columns, fewer than 8: one row. */
-INLINE void edge(int columns, int k, const float *a, int on, const float *b, int ldb, float *c) {
-  for (int j = 0; j < columns; j++) {
-    float s = c[j];
-    for (int p = 0; p < k; p++) s += a[p * on] * b[p * ldb + j];
-    c[j] = s;
-  }
-}
-
-INLINE void clear(int m, int n, float *c, int ldc) {
-  for (int i = 0; i < m; i++)
-    for (int j = 0; j < n; j++) c[i * ldc + j] = 0;
-}
-
-/* C[m, n] (+)= A[m, k] B[k, n]; `add` 0 forgets what was in C. */
-void EXPORT(nn)(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc, int add) {
-  if (!add) clear(m, n, c, ldc);
-  for (int from = 0; from < k; from += DEPTH) {
-    int deep = least(DEPTH, k - from), j = 0;
-    const float *part = b + (long)from * ldb;
-    for (; j + 8 <= n; j += 8) {
-      int i = 0;
-      for (; i + 4 <= m; i += 4) tile(4, deep, a + i * lda + from, lda, 1, part + j, ldb, c + i * ldc + j, ldc);
-      for (; i + 2 <= m; i += 2) tile(2, deep, a + i * lda + from, lda, 1, part + j, ldb, c + i * ldc + j, ldc);
-      for (; i < m; i++) tile(1, deep, a + i * lda + from, lda, 1, part + j, ldb, c + i * ldc + j, ldc);
-    }
-    if (j < n)
-      for (int i = 0; i < m; i++) edge(n - j, deep, a + i * lda + from, 1, part + j, ldb, c + i * ldc + j);
-  }
-}
-
-/* C[m, n] += A[k, m]^T B[k, n]: gradients of weights. Four columns of A at a time are copied side by side. */
-void EXPORT(tn)(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc) {
-  static float side[4 * DEPTH];
-  for (int from = 0; from < k; from += DEPTH) {
-    int deep = least(DEPTH, k - from);
-    const float *part = b + (long)from * ldb;
-    for (int i = 0; i < m; i += 4) {
-      int rows = least(4, m - i), j = 0;
-      for (int p = 0; p < deep; p++)
-        for (int q = 0; q < rows; q++) side[4 * p + q] = a[(from + p) * lda + i + q];
-      for (; j + 8 <= n; j += 8) {
-        if (rows == 4)
-          tile(4, deep, side, 1, 4, part + j, ldb, c + i * ldc + j, ldc);
-        else
-          for (int q = 0; q < rows; q++) tile(1, deep, side + q, 1, 4, part + j, ldb, c + (i + q) * ldc + j, ldc);
-      }
-      if (j < n)
-        for (int q = 0; q < rows; q++) edge(n - j, deep, side + q, 4, part + j, ldb, c + (i + q) * ldc + j);
-    }
-  }
-}
-
-/* Sums of four vectors, each to one number. */
-INLINE v4 sums(v4 a, v4 b, v4 c, v4 d) {
-  v4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  v4 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-}
-
-/* Products of `rows` rows of A with four rows of B. */
-INLINE void dots(int rows, int columns, int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc,
-                 int add) {
-  v4 s[2][4];
-  for (int i = 0; i < rows; i++)
-    for (int j = 0; j < columns; j++) s[i][j] = all(0);
-  int p = 0;
-  for (; p + 4 <= k; p += 4) {
-    v4 x[2];
-    for (int i = 0; i < rows; i++) x[i] = load(a + i * lda + p);
-    for (int j = 0; j < columns; j++) {
-      v4 y = load(b + j * ldb + p);
-      for (int i = 0; i < rows; i++) s[i][j] += x[i] * y;
-    }
-  }
-  for (; p < k; p++)
-    for (int i = 0; i < rows; i++)
-      for (int j = 0; j < columns; j++) s[i][j][0] += a[i * lda + p] * b[j * ldb + p];
-  for (int i = 0; i < rows; i++) {
-    if (columns == 4) {
-      v4 r = sums(s[i][0], s[i][1], s[i][2], s[i][3]);
-      store(c + i * ldc, add ? load(c + i * ldc) + r : r);
-    } else {
-      v4 r = sums(s[i][0], all(0), all(0), all(0));
-      c[i * ldc] = (add ? c[i * ldc] : 0.0f) + r[0];
-    }
-  }
-}
-
-/* C[m, n] (+)= A[m, k] B[n, k]^T. */
-void EXPORT(nt)(int m, int n, int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc, int add) {
-  int j = 0;
-  for (; j + 4 <= n; j += 4) {
-    int i = 0;
-    for (; i + 2 <= m; i += 2) dots(2, 4, k, a + i * lda, lda, b + (long)j * ldb, ldb, c + i * ldc + j, ldc, add);
-    for (; i < m; i++) dots(1, 4, k, a + i * lda, lda, b + (long)j * ldb, ldb, c + i * ldc + j, ldc, add);
-  }
-  for (; j < n; j++)
-    for (int i = 0; i < m; i++) dots(1, 1, k, a + i * lda, lda, b + (long)j * ldb, ldb, c + i * ldc + j, ldc, add);
-}
+#include "vectors.h"
 
 /* Every row of x [m, n] += b [n]. */
 void EXPORT(add_row)(int m, int n, float *x, const float *b) {
@@ -217,6 +52,32 @@ void EXPORT(gather)(int m, int n, const float *table, const int *at, float *x) {
 void EXPORT(scatter)(int m, int n, float *table, const int *at, const float *x) {
   for (int i = 0; i < m; i++)
     for (int j = 0; j < n; j++) table[(long)at[i] * n + j] += x[i * n + j];
+}
+
+/* e^x: x = n ln 2 + r, |r| <= ln 2 / 2, and the series of e^r to r^7. Not a number stays that. */
+INLINE v4 exp4(v4 x) {
+  x = choose(x < all(-87.0f), all(-87.0f), x);
+  x = choose(x > all(88.0f), all(88.0f), x);
+  v4 n = (x * 1.44269504f + 12582912.0f) - 12582912.0f; /* rounds to a whole number */
+  v4 r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  v4 p = all(1.0f / 5040);
+  p = p * r + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  return p * (v4)((__builtin_convertvector(n, i4) + 127) << 23);
+}
+
+INLINE v4 sigmoid4(v4 x) { return 1.0f / (1.0f + exp4(-x)); }
+
+/* tanh: by e^2x, and near 0, where that would lose digits, by its series. */
+INLINE v4 tanh4(v4 x) {
+  v4 q = x * x;
+  v4 near = x * (1.0f + q * (-1.0f / 3 + q * (2.0f / 15 + q * (-17.0f / 315 + q * (62.0f / 2835)))));
+  return choose(q < all(0.0625f), near, 1.0f - 2.0f / (exp4(x + x) + 1.0f));
 }
 
 /* f over `count` numbers at a time: a loop of whole vectors, and one of what is left. */

@@ -1,8 +1,10 @@
 // The kernels of kernels.c in plain JavaScript: where WebAssembly is not allowed or not there, and as a judge in tests.
+// products.js has those of products.c.
 //
 // Every array is given by the place of its first number in the kernels' memory, in bytes, as in C. Sums are float64
 // here and rounded once, so the two agree to float32 rounding and not to the bit.
 
+import { products } from "./products.js";
 import { threefry } from "./random.js";
 
 /** @typedef {ReturnType<typeof plain>} Kernels */
@@ -44,52 +46,11 @@ export function plain(buffer) {
   const each = (m, n, visit) => {
     for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) visit(i, j, i * n + j);
   };
-  const wide = new Float64Array(65536); // a row of a product
 
   return {
     ...access(buffer),
+    ...products(f),
 
-    /** @param {number[]} args m, n, k, A, lda, B, ldb, C, ldc, add */
-    nn(...[m, n, k, a, lda, b, ldb, c, ldc, add]) {
-      const row = n <= wide.length ? wide : new Float64Array(n);
-      for (let i = 0; i < m; i++) {
-        const to = (c >> 2) + i * ldc;
-        for (let j = 0; j < n; j++) row[j] = add ? f[to + j] : 0;
-        for (let p = 0; p < k; p++) {
-          const x = f[(a >> 2) + i * lda + p];
-          const from = (b >> 2) + p * ldb;
-          for (let j = 0; j < n; j++) row[j] += x * f[from + j];
-        }
-        for (let j = 0; j < n; j++) f[to + j] = row[j];
-      }
-    },
-    /** @param {number[]} args m, n, k, A, lda, B, ldb, C, ldc */
-    tn(...[m, n, k, a, lda, b, ldb, c, ldc]) {
-      const row = n <= wide.length ? wide : new Float64Array(n);
-      for (let i = 0; i < m; i++) {
-        const to = (c >> 2) + i * ldc;
-        for (let j = 0; j < n; j++) row[j] = f[to + j];
-        for (let p = 0; p < k; p++) {
-          const x = f[(a >> 2) + p * lda + i];
-          const from = (b >> 2) + p * ldb;
-          for (let j = 0; j < n; j++) row[j] += x * f[from + j];
-        }
-        for (let j = 0; j < n; j++) f[to + j] = row[j];
-      }
-    },
-    /** @param {number[]} args m, n, k, A, lda, B, ldb, C, ldc, add */
-    nt(...[m, n, k, a, lda, b, ldb, c, ldc, add]) {
-      for (let j = 0; j < n; j++) {
-        const y = (b >> 2) + j * ldb;
-        for (let i = 0; i < m; i++) {
-          const x = (a >> 2) + i * lda;
-          const to = (c >> 2) + i * ldc + j;
-          let s = add ? f[to] : 0;
-          for (let p = 0; p < k; p++) s += f[x + p] * f[y + p];
-          f[to] = s;
-        }
-      }
-    },
     /** @param {number[]} args m, n, x, b */
     add_row(...[m, n, x, b]) {
       each(m, n, (i, j, at) => (f[(x >> 2) + at] += f[(b >> 2) + j]));

@@ -1,8 +1,8 @@
 // The language models of src/tacit/models, forward and backward over a batch (batches.js), written in kernels.
 //
-// The same functions call the compiled kernels (kernels.c) or the plain ones (kernels.js). A matrix is a place in the
-// kernels' memory, in bytes. As in Python, the backward pass over time computes gradients of pre-activations only; one
-// large product over all cells then gives the gradient of each weight.
+// The same functions call the compiled kernels (kernels.c, products.c) or the plain ones (kernels.js). A matrix is a
+// place in the kernels' memory, in bytes. As in Python, the backward pass over time computes gradients of
+// pre-activations only; one large product over all cells then gives the gradient of each weight.
 
 import { gru, lstm, printed } from "./layers.js";
 

@@ -31,15 +31,14 @@ const USUAL = {
   stragglers: 0,
   max_examples: 0,
 };
+/** Settings that an optimiser has alone. @type {Map<string, Partial<Client>>} */
+const OWN = new Map([["sgd", { momentum: 0 }], ["adam", { beta1: 0.9, beta2: 0.999, eps: 1e-8 }]]);
 const f32 = Math.fround;
 
 /** The table with Python's defaults. Throws for what is not trained here. @param {Partial<Client>} given @returns {Client} */
 export function clientOf(given) {
   const client = /** @type {Client} */ ({ ...USUAL, ...given });
-  const own = /** @type {Record<string, Partial<Client>>} */ ({
-    sgd: { momentum: 0 },
-    adam: { beta1: 0.9, beta2: 0.999, eps: 1e-8 },
-  })[client.optimiser];
+  const own = OWN.get(client.optimiser);
   if (!own) throw new TaskError("config", `client.optimiser = '${client.optimiser}': a page knows sgd and adam`);
   return { ...own, ...client };
 }

@@ -2,7 +2,7 @@
 //
 // x is round(x · 2^f), ties to even, modulo 2⁶⁴. A double holds x · 2^f exactly, so its two halves are too; no BigInt.
 
-import { integer, join, sha256, utf8 } from "../bytes.js";
+import { double, integer, join, sha256, utf8 } from "../bytes.js";
 import { Refused } from "./errors.js";
 
 const MOST_BITS = 62;
@@ -28,10 +28,8 @@ export function digestOf(parts) {
     join(
       ...parts.flatMap((part) => {
         const name = utf8(part.name);
-        const bound = new Uint8Array(8);
-        new DataView(bound.buffer).setFloat64(0, part.bound);
         const sides = part.shape.map((side) => integer(side, 8));
-        return [integer(name.length, 2), name, [sides.length], ...sides, bound, [part.bits], integer(part.quanta, 8)];
+        return [integer(name.length, 2), name, [sides.length], ...sides, double(part.bound), [part.bits], integer(part.quanta, 8)];
       }),
     ),
   );
