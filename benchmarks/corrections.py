@@ -1,4 +1,4 @@
-"""Measures what the page in Chromium makes of unknown words, misspellings and known words.
+"""Measures what the page in Chromium makes of unknown words, misspellings, known words and spaces inside words.
 
     python benchmarks/corrections.py MODEL LISTS > corrections.json
     python benchmarks/corrections.py MODEL LISTS --without-browser     # the same words in Python, in a minute
@@ -28,7 +28,7 @@ from playwright.sync_api import Page, sync_playwright
 from tacit.keyboard import dictionary, suggestions
 from tacit.keyboard.layout import centre, spell
 from tacit.keyboard.measures import noise
-from tacit.keyboard.suggestions import Suggester
+from tacit.keyboard.suggestions import Part, Suggester
 from tacit.lm.open import open as open_model
 from tacit.page import server
 from tacit.page.models import page_models
@@ -39,6 +39,8 @@ from tacit.text.tokens import detokenize
 from tacit.text.typists import TypistsConfig
 
 UNKNOWN, MISSPELT, KNOWN, GLIDED = 150, 200, 200, 60  # unknown: of each list
+SPLIT, PAIRS = 500, 3000  # typed in Python; the page is given the first of each
+OF_THEM = 0.1  # this share
 BEFORE, SEED = 22, 23  # of the lists that were measured before the fit, and of these
 CLEAN = 0.1  # scatter of misspellings
 PLACES = """[..."qpz"].map(c => document.querySelector(`#keys .key[data-key="${c}"]`).getBoundingClientRect())
@@ -53,10 +55,11 @@ class Hands:
         self.draw = np.random.default_rng(SEED)
         self.contexts = contexts
 
-    def begin(self) -> str:
-        """Empties the message and puts the beginning of another one there."""
+    def begin(self, context: str | None = None) -> str:
+        """Empties the message and puts the beginning of another one there, or this one."""
         self.page.locator("#clear").click()
-        context = self.contexts[int(self.draw.integers(len(self.contexts)))]
+        if context is None:
+            context = self.contexts[int(self.draw.integers(len(self.contexts)))]
         self.page.locator("#message").focus()
         self.page.keyboard.insert_text(context)
         q, p, z = self.page.evaluate(PLACES)  # the page may have moved
@@ -90,6 +93,16 @@ class Hands:
         """Types a word and a space; returns what stands there, and the bar before the space."""
         context = self.begin()
         self.tap(word, scatter)
+        bar = self.bar()
+        self.page.locator("#keys .key.space").click()
+        return self.written(context), bar
+
+    def parts(self, context: str, first: str, second: str) -> tuple[str, list[str]]:
+        """Types two parts, a space after each; returns what stands there, and the bar before the second space."""
+        self.begin(context)
+        self.tap(first, CLEAN)
+        self.page.locator("#keys .key.space").click()
+        self.tap(second, CLEAN)
         bar = self.bar()
         self.page.locator("#keys .key.space").click()
         return self.written(context), bar
@@ -167,6 +180,52 @@ class Fingers:
                 bar = [*bar[:2], found.words[0].word]
         return found.best.lower(), [one.lower() for one in bar]
 
+    def parts(self, context: str, first: str, second: str) -> tuple[str, list[str]]:
+        """Types two parts, as `word` does one."""
+        one, two = (perfect(part, self.draw, CLEAN) for part in (first, second))
+        part = Part(one, first)
+        found = self.asked.correct(context, two, typed=second, part=part)
+        stands = self.asked.correct(context, one, typed=first).best
+        best = found.best if found.joins else f"{stands} {found.best}"
+        return best.lower(), [one.word.lower() for one in found.words]
+
+
+def parted() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+    """Draws words with a space inside and pairs of words, of typists that no model saw, each with its context."""
+    draw = np.random.default_rng(SEED)
+    people = typed.read(TextConfig(), TypistsConfig(users=60, seed=99), 0).messages
+    messages = [message for person in people for message in person if len(message) > 1]
+    split, pairs = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
+    for i in draw.permutation(len(messages)).tolist():
+        at = int(draw.integers(len(messages[i]) - 1))
+        before, first, second = messages[i][:at], *map(str.lower, messages[i][at : at + 2])
+        if not all(word.isalpha() and word == spell(word) for word in (first, second)):
+            continue
+        context = f"{detokenize(before)} " if before else ""
+        if len(pairs) < PAIRS:
+            pairs.append((context, first, second))
+        elif len(split) < SPLIT and len(first) > 2:
+            cut = int(draw.integers(1, len(first)))
+            split.append((context, first[:cut], first[cut:]))
+    return split, pairs
+
+
+def typed_parts(hands: Hands | Fingers, share: float, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Types words with a space inside, and pairs; returns how many were mended and joined, of how many."""
+    split, pairs = (every[: round(share * len(every))] for every in parted())
+    figures = dict[str, Any]()
+    became = [(one, *hands.parts(*one)) for one in split]
+    figures["split mended"] = [sum(put == a + b for (_, a, b), put, _ in became), len(became)]
+    figures["split in the bar"] = [sum(a + b in bar for (_, a, b), _, bar in became), len(became)]
+    progress(f"split {figures} {[(a, b, put) for (_, a, b), put, _ in became if put != a + b]}")
+    became = [(one, *hands.parts(*one)) for one in pairs]
+    joined = [(*one, put) for one, put, _ in became if " " not in put]
+    changed = sum(put != f"{a} {b}" for (_, a, b), put, _ in became)
+    figures["pairs joined"] = [len(joined), len(became)]
+    figures["pairs changed otherwise"] = [changed - len(joined), len(became)]
+    progress(f"pairs joined {len(joined)} of {len(became)} {joined}")
+    return figures
+
 
 def typed_words(
     hands: Hands | Fingers, drawn: dict[str, list[Any]], progress: Callable[[str], None]
@@ -210,7 +269,7 @@ def measure(model: Path, folder: Path, progress: Callable[[str], None]) -> dict[
         page.wait_for_selector("html[data-ready]")
         page.locator("#learn").uncheck()
         hands = Hands(page, contexts())
-        figures = typed_words(hands, drawn, progress)
+        figures = typed_words(hands, drawn, progress) | typed_parts(hands, OF_THEM, progress)
         for kind in ("names", "known"):
             glides = {word: hands.glide(word) for word in drawn[kind][:GLIDED]}
             figures[f"{kind} glided: nothing fits"] = [sum(not put for put in glides.values()), len(glides)]
@@ -233,6 +292,7 @@ def main() -> None:
     if options.without_browser:
         fingers = Fingers(suggestions.open(options.model), contexts())
         found = typed_words(fingers, chosen(options.model, options.lists), progress)
+        found |= typed_parts(fingers, 1.0, progress)
     else:
         found = measure(options.model, options.lists, progress)
     print(json.dumps(found, indent=1))

@@ -9,6 +9,9 @@ the logarithms of the costs and always from the same start, which is rounded fro
 the items, by the seed, so the same command gives the same costs. It prints the costs, and the share of wrong items of
 each kind among those of the fit and those kept from it.
 
+The cost of a space inside a word is fitted alone, after the others, by the same loss: its items need the scores of two
+words, and so all other costs.
+
 Candidates are found once, with generous costs. The costs of all candidates are then computed together by the recurrence
 of `tacit.keyboard.taps`, in another form: JAX takes their gradients.
 """
@@ -18,14 +21,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from corrections_items import Item, items
-from scipy.optimize import minimize
+from corrections_items import Item, Parted, items, parted
+from scipy.optimize import minimize, minimize_scalar
 
 from tacit.keyboard import spelling, suggestions, taps
 from tacit.keyboard.layout import APOSTROPHE, QWERTY
@@ -38,6 +42,8 @@ SOFT = 2.0  # margins are divided by this
 NEAR = 5  # candidates of an item
 FAR = 200.0  # a cost that nothing has
 WEIGHTS = {"noisy": 3.0, "misspelt": 1.5, "listed": 10.0, "unlisted": 2.2, "known": 3.0, "joined": 0.1}
+PARTED = {"split": 1.0, "apart": 10.0}
+MOST = 20.0  # a space inside a word costs less than this
 START = {
     "sigma_x": 0.5,
     "sigma_y": 0.65,
@@ -192,7 +198,47 @@ def main() -> None:
     chosen = given.parse_args()
     asked = suggestions.open(chosen.model)
     every = items(asked, chosen.lists, chosen.seed)
-    print(json.dumps(fitted(every, asked.lexicon.letters, chosen.steps), indent=1))
+    found = fitted(every, asked.lexicon.letters, chosen.steps)
+    costs = DEFAULT._replace(taps=DEFAULT.taps._replace(**found["costs"]))
+    parts = parted(replace(asked, parameters=costs), chosen.seed)
+    found["costs"]["gap"] = fitted_gap(parts, costs.taps.stays)
+    for name, develop in (("fitted on", False), ("kept from the fit", True)):
+        of_part = [one for one in parts if one.develop == develop]
+        found["wrong"][name] |= wrong_parts(of_part, found["costs"]["gap"], costs.taps.stays)
+    print(json.dumps(found, indent=1))
+
+
+def ahead(one: Parted, gap: float, stays: float) -> float:
+    """Returns by how much the joined word is ahead of the two parts."""
+    cost = gap + one.cost
+    return one.lead - gap - (min(cost, stays) if one.words else 0.0)
+
+
+def fitted_gap(every: list[Parted], stays: float) -> float:
+    """Returns the fitted cost of a space inside a word."""
+    seen = [one for one in every if not one.develop]
+
+    def loss(gap: float) -> float:
+        total = 0.0
+        for kind, weight in PARTED.items():
+            sign = 1.0 if kind == "split" else -1.0
+            of_kind = [one for one in seen if one.kind == kind]
+            margins = np.array([sign * ahead(one, gap, stays) for one in of_kind if one.right or sign < 0])
+            total += weight * np.logaddexp(0.0, -margins / SOFT).sum() / len(of_kind)
+        return total
+
+    return round(float(minimize_scalar(loss, bounds=(0.0, MOST), method="bounded").x), 2)
+
+
+def wrong_parts(every: list[Parted], gap: float, stays: float) -> dict[str, float]:
+    """Returns the share of words that stay apart or become another, and of pairs that are joined."""
+    shares = {}
+    for kind in PARTED:
+        of_kind = [one for one in every if one.kind == kind]
+        joined = [ahead(one, gap, stays) > 0 and (one.right or kind == "apart") for one in of_kind]
+        share = float(np.mean(joined))
+        shares[kind] = round(share if kind == "apart" else 1 - share, 4)
+    return shares
 
 
 def nearest(every: list[Item], letters: spelling.Letters) -> list[Item]:

@@ -6,6 +6,10 @@
     unlisted     words of wamerican that the model does not know, as though the dictionary did not have them either
     known        words of the model and wamerican, every tap on its key
     joined       two words of typists' messages without the space
+    split        words of typists' messages with a space inside
+    apart        two words of typists' messages
+
+The last two are for the cost of a space inside a word alone; `parted` draws them when the other costs are known.
 
 The typists (seed 777) are not those that are measured. Every third word of each list is for development: the fit does
 not see it, and its figures are printed beside those of the fit.
@@ -31,6 +35,7 @@ from tacit.text.prepare import TextConfig
 from tacit.text.typists import TypistsConfig
 
 COUNT = {"noisy": 1500, "misspelt": 900, "listed": 700, "unlisted": 700, "known": 400, "joined": 90}
+PARTED = {"split": 1500, "apart": 6000}
 SCATTERS = (0.05, 0.15, 0.2)  # key widths, of letter-perfect taps
 MOST = 12  # candidates of an item
 GENEROUS = Taps(
@@ -63,6 +68,17 @@ class Item(NamedTuple):
     log_p: np.ndarray  # [candidates]
     pair: bool
     right: int  # place of what should be written; −1: the literal, as an unknown word
+
+
+class Parted(NamedTuple):
+    """Two parts with a space between them."""
+
+    kind: str
+    develop: bool
+    lead: float  # score of the joined word, without the cost of the space, less the scores of both parts
+    cost: float  # of the taps, given that word
+    words: bool  # whether both parts are words
+    right: bool  # whether the joined word is the one that was meant
 
 
 def perfect(word: str, draw: np.random.Generator, scatter: float) -> np.ndarray:
@@ -120,11 +136,58 @@ def item(
     return Item(kind, develop, points, literal, is_listed, words, np.array(log_p), bool(pairs), right)
 
 
+def typists() -> Sequence[Sequence[Sequence[str]]]:
+    """Returns the messages of typists that are not measured."""
+    return typed.read(TextConfig(), TypistsConfig(users=60, seed=777), 0).messages
+
+
+def parted(asked: suggestions.Suggester, seed: int) -> list[Parted]:
+    """Draws words with a space inside, and pairs of words, each typed with all taps on their keys or with noise."""
+    draw = np.random.default_rng([seed, 1])
+    messages = [message for person in typists() for message in person if len(message) > 1]
+    made: list[Parted] = []
+    for kind, count in PARTED.items():
+        while sum(one.kind == kind for one in made) < count:
+            message = messages[int(draw.integers(len(messages)))]
+            at = int(draw.integers(len(message) - 1))
+            letters = [spell(word) for word in message[at : at + 2]]
+            if not all(letters) or (kind == "split" and len(letters[0]) < 2):
+                continue
+            meant = letters[0]
+            if kind == "split":
+                cut = int(draw.integers(1, len(meant)))
+                letters = [meant[:cut], meant[cut:]]
+            shift = noise.offset(seed, int(draw.integers(60)), noise.TAPPING.offset)
+            is_noisy, scatter = draw.random() < 0.5, float(draw.choice(SCATTERS))
+            points = [
+                taps.points(noise.tap(part, draw, shift=shift) if is_noisy else perfect(part, draw, scatter))
+                for part in letters
+            ]
+            if all(map(len, points)):
+                develop = developing(f"{' '.join(letters)} {at}")
+                made.append(Parted(kind, develop, *read(asked, list(message[:at]), points, meant)))
+    return made
+
+
+def read(
+    asked: suggestions.Suggester, context: list[str], points: list[np.ndarray], meant: str
+) -> tuple[float, float, bool, bool]:
+    """Returns the last four fields of an item."""
+    free = asked.parameters._replace(taps=asked.parameters.taps._replace(gap=0.0))
+    first = asked._read(context, points[0], nearest(points[0]))
+    second = asked._read([*context, *first.best.split()], points[1], nearest(points[1]))
+    both = np.concatenate(points)
+    one = decode.joined(asked.lexicon, both, asked._chances(context), free, first.decoded, second.decoded)
+    words = first.decoded.is_word and second.decoded.is_word
+    if one is None or " " in first.best:
+        return -np.inf, 0.0, words, False
+    return one.score - second.decoded.written, one.cost, words, asked.lexicon.spellings[one.word] == meant
+
+
 def items(asked: suggestions.Suggester, folder: Path, seed: int) -> list[Item]:
     """Draws the items of a seed."""
     draw = np.random.default_rng(seed)
-    config = TypistsConfig(users=60, seed=777)  # not those that are measured
-    people = typed.read(TextConfig(), config, 0).messages
+    people = typists()
     known = set(asked.lexicon.spellings)
     american = lists.fitted_words(folder)
     words_of = dictionary.of_locale(asked.locale)

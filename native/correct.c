@@ -31,8 +31,8 @@ struct tacit_keys {
 tacit_taps tacit_default_taps(void) { /* tools/native_taps.py writes the numbers of tacit.keyboard.parameters */
     tacit_taps taps = {
         /* numbers: begin */
-        0.56, 0.68, 0.43, 0.83, 4.13, 2.15, 3.96, 6.66, 4.28, 3.46, 4.44, 8.35, 8.88, 8.38, 10.71, 6.36, 18.0, 9.7,
-        0.48, 8.29, 0.31, 6.19, 0.88,
+        0.56, 0.68, 0.43, 0.83, 4.13, 2.15, 3.96, 6.66, 4.28, 3.46, 4.44, 8.35, 8.88, 8.38, 10.71, 6.36, 6.36, 18.0,
+        9.7, 0.48, 8.29, 0.31, 6.19, 0.88,
         /* numbers: end */
     };
     return taps;
@@ -346,8 +346,9 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
     uint8_t spelt[LONGEST_SPELT];
     int meant;
     double own[2 * MOST_TAPS], same = -INFINITY, first = -INFINITY, ahead = -INFINITY, second = -INFINITY;
+    double ahead_score = -INFINITY;
     uint32_t same_id = TACIT_UNKNOWN, first_id = TACIT_UNKNOWN, ahead_id = TACIT_UNKNOWN, one = 0, other = 0;
-    tacit_correction none = {1, 0, TACIT_UNKNOWN, TACIT_UNKNOWN, 0};
+    tacit_correction none = {1, 0, 0, TACIT_UNKNOWN, TACIT_UNKNOWN, 0, INFINITY};
     *result = none;
     if (!k) return tacit_fail(error, TACIT_BAD_CALL, "k is 0; ask for at least 1 word");
     struct tapped *t = malloc(sizeof *t);
@@ -390,7 +391,7 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
             if (new.score > same) same = new.score, same_id = entry->id;
         } else {
             double lead = only_adds_apostrophes(keys, entry, spelt, spelt_size) ? 0 : fmin(cost, taps->stays);
-            if (new.score - lead > ahead) ahead = new.score - lead, ahead_id = entry->id;
+            if (new.score - lead > ahead) ahead = new.score - lead, ahead_score = new.score, ahead_id = entry->id;
         }
         if (n == k && new.score <= best[n - 1].score) continue;
         size_t at = n < k ? n++ : n - 1;
@@ -402,10 +403,12 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
         uint32_t form = i ? lower : shown;
         if (form != TACIT_UNKNOWN && tacit_hidden(keys->model, form)) hidden = fmax(hidden, tacit_log_p_after(s, form));
     }
-    result->known = same > -INFINITY, result->found = n;
+    result->known = same > -INFINITY, result->hidden = hidden > -INFINITY, result->found = n;
     uint32_t write = TACIT_UNKNOWN, two = TACIT_UNKNOWN;
-    if (result->known || hidden > -INFINITY) {
-        write = ahead > fmax(same, taps->language * hidden - t->over) ? ahead_id : same_id;
+    double score = result->known ? same : taps->language * hidden - t->over;
+    if (result->known || result->hidden) {
+        int better = ahead > fmax(same, taps->language * hidden - t->over);
+        write = better ? ahead_id : same_id, score = better ? ahead_score : score;
     } else {
         char *end = room;
         for (size_t i = 0; i < spelt_size; i++) end += tacit_put_code(keys->keys[spelt[i]].letter, end);
@@ -422,8 +425,18 @@ int tacit_correct(tacit_session *s, const tacit_keys *keys, const char *const *c
         if (listed) first = ahead, first_id = ahead_id, second -= fmin(taps->space, taps->stays);
         if (first >= second) write = first_id, two = TACIT_UNKNOWN;
         if (fmax(first, second) <= stays) write = two = TACIT_UNKNOWN;
+        score = fmax(fmax(first, second), stays);
     }
+    if (!meant) result->score = score;
     if (write != TACIT_UNKNOWN && !meant) result->literal = 0, result->word = write, result->second = two;
     free(t), free(text);
     return TACIT_OK;
+}
+
+int tacit_joins(const tacit_keys *keys, const tacit_correction *first, const tacit_correction *second,
+                tacit_candidate *one) {
+    int words = (first->known || first->hidden) && (second->known || second->hidden);
+    one->cost += keys->taps.gap, one->score -= keys->taps.gap + first->score;
+    double lead = words ? fmin(one->cost, keys->taps.stays) : 0;
+    return first->second == TACIT_UNKNOWN && one->score - lead > second->score;
 }

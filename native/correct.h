@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct { /* tacit.keyboard.parameters says what they mean; an infinite price is an operation left out */
     double sigma_x, sigma_y, steady, usual;
-    double omission, single, apostrophe, insertion, twice, edge, transposition, move, slip, vowel, wrong, space;
+    double omission, single, apostrophe, insertion, twice, edge, transposition, move, slip, vowel, wrong, space, gap;
     double beam, unknown, letter, listed, spelt, stays, language;
 } tacit_taps;
 
@@ -59,9 +59,11 @@ typedef struct {
 typedef struct {
     int literal;   /* 1: what was typed stays. 0: `word` is to be written */
     int known;     /* what was typed is a word of the model, by its keys */
+    int hidden;    /* what was typed is a word that is never suggested */
     uint32_t word; /* TACIT_UNKNOWN if what was typed stays and is no word that may be suggested */
     uint32_t second; /* a second word to be written after a space; TACIT_UNKNOWN if there is none */
     size_t found;  /* candidates, at most k */
+    double score;  /* of what is written; infinite for a word that is never corrected */
 } tacit_correction;
 
 /* Finds the word that was meant. `typed` is the word as it is shown, in composed letters (Unicode's form NFC). `taps`
@@ -70,6 +72,13 @@ typedef struct {
 int tacit_correct(tacit_session *session, const tacit_keys *keys, const char *const *context, size_t words,
                   const char *typed, const double *taps, size_t count, size_t k, tacit_candidate *best,
                   tacit_correction *correction, tacit_error *error);
+
+/* Whether a space was hit inside a word: "th e". `first` and `second` are the corrections of both parts, the second after
+   the first as it is written. `one` is the best candidate for the letters and taps of both, after the context of the
+   first. Returns 1 if `one` is to be written instead of both. Its score becomes comparable with the candidates of the
+   second part. */
+int tacit_joins(const tacit_keys *keys, const tacit_correction *first, const tacit_correction *second,
+                tacit_candidate *one);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ from tacit.keyboard.parameters import DEFAULT
 FIELDS = (
     *("sigma_x", "sigma_y", "steady", "usual"),
     *("omission", "single", "apostrophe", "insertion", "double", "edge", "transposition", "move", "slip"),
-    *("vowel", "wrong", "space", "beam", "unknown", "letter", "listed", "spelt", "stays", "language"),
+    *("vowel", "wrong", "space", "gap", "beam", "unknown", "letter", "listed", "spelt", "stays", "language"),
 )  # of tacit_taps, in order
 SOURCE = Path("native/correct.c")
 

@@ -71,6 +71,7 @@ class Taps(ctypes.Structure):
             "vowel",
             "wrong",
             "space",
+            "gap",
             "beam",
             "unknown",
             "letter",
@@ -94,9 +95,11 @@ class Correction(ctypes.Structure):
     _fields_ = [
         ("literal", c_int),
         ("known", c_int),
+        ("hidden", c_int),
         ("word", c_uint32),
         ("second", c_uint32),
         ("found", c_size_t),
+        ("score", c_double),
     ]
 
 
@@ -110,6 +113,8 @@ class Corrected(NamedTuple):
     word: str | None
     known: bool
     candidates: list[tuple[str, float, float]]  # word, score, cost
+    result: Correction
+    best: ctypes.Array[Candidate]
 
 
 def compiled(folder: Path, *sources: str, options: Sequence[str] = (), name: str = "libtacit.so") -> Path:
@@ -178,6 +183,10 @@ def loaded(folder: Path) -> ctypes.CDLL:
                 POINTER(Correction),
                 POINTER(Error),
             ],
+        ),
+        "tacit_joins": (
+            c_int,
+            [c_void_p, POINTER(Correction), POINTER(Correction), POINTER(Candidate)],
         ),
     }
     for name, (result, arguments) in signatures.items():
@@ -286,7 +295,21 @@ class Reader:
         )
         every = [(self.word(best[i].id), best[i].score, best[i].cost) for i in range(result.found)]
         words = [self.word(i) for i in (result.word, result.second) if i != 2]
-        return Corrected(None if result.literal else " ".join(words), bool(result.known), every)
+        written = None if result.literal else " ".join(words)
+        return Corrected(written, bool(result.known), every, result, best)
+
+    def join(
+        self, context: Sequence[str], parts: tuple[str, str]
+    ) -> tuple[Corrected, Candidate | None, bool]:
+        """Corrects two parts; with the word that joins them, if any is near, and whether it is to be written."""
+        first = self.correct(context, parts[0])
+        second = self.correct([*context, *(first.word or parts[0]).split()], parts[1])
+        both = self.correct(context, "".join(parts))
+        if not both.candidates:
+            return second, None, False
+        one = both.best[0]
+        wins = self.c.tacit_joins(self.keys, byref(first.result), byref(second.result), byref(one))
+        return second, one, bool(wins)
 
 
 def keys_of(keys: layout.Layout) -> list[tuple[str, float, float]]:

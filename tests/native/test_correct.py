@@ -17,7 +17,7 @@ from tacit.base.errors import TacitError
 from tacit.keyboard import dictionary, layout
 from tacit.keyboard.layout import QWERTY
 from tacit.keyboard.parameters import DEFAULT
-from tacit.keyboard.suggestions import Suggester, over
+from tacit.keyboard.suggestions import Part, Suggester, over
 from tacit.ngram.compact import reader
 from tacit.ngram.compact.model import CompactSource
 from tacit.text import locale
@@ -218,6 +218,38 @@ def test_a_damaged_dictionary_is_refused(library: ctypes.CDLL, typed: Typed) -> 
                 agree(c, asked, [], "aj", None)
                 agree(c, asked, [], "xq", None)
     assert both > 50 and refused > 50
+
+
+def test_a_space_inside_a_word_is_python_s(library: ctypes.CDLL, typed: Typed) -> None:
+    source = CompactSource(reader.open(typed.path))
+    asked, draw = plain(source, ["tonight"]), np.random.default_rng(3)
+    words = [w for w in asked.source.words[3:] if layout.spell(w) == w and 2 < len(w) < 11]
+    together, apart = 0, 0
+    with opened(library, typed.path.read_bytes(), ["tonight"]) as c:
+        c.open_keys(taps=Taps(*python_s().values()))
+        for trial in range(60):
+            context, word = typed.contexts[trial][-4:], str(draw.choice(words))
+            at = int(draw.integers(1, len(word)))
+            parts = (word[:at], word[at:]) if trial % 2 else (word, str(draw.choice(words)))
+            if trial == 3:
+                parts = ("tonight", "tonight")
+            elif trial == 5:
+                parts = ("é", "te")  # a letter of a long press is meant
+            part = Part([CENTRES[x] for x in layout.spell(parts[0])], parts[0])
+            taps = [CENTRES[x] for x in layout.spell(parts[1])]
+            told = asked.correct(context, taps, k=5000, typed=parts[1], part=part)
+            second, one, wins = c.join(context, parts)
+            assert wins == told.joins, (context, parts)
+            if wins:
+                assert one is not None and c.word(one.id) == told.best
+            else:
+                assert (second.word or parts[1]) == told.best, (context, parts)
+            for found in told.words:
+                if found.joins:
+                    assert one is not None
+                    assert (one.score, one.cost) == pytest.approx((found.score, found.cost), abs=1e-9)
+            together, apart = together + wins, apart + (not wins)
+    assert together > 15 and apart > 25
 
 
 def test_other_keys_and_other_numbers(library: ctypes.CDLL, typed: Typed) -> None:

@@ -76,6 +76,37 @@ def test_a_mistyped_word_is_corrected_on_space_and_brought_back_by_backspace(pag
     assert text(page) == "Tjanks"
 
 
+def test_a_space_inside_a_word_is_taken_out_and_comes_back(page, small):
+    part = suggestions.Part([layout.centre(c) for c in "th"], "Th")
+    asked = suggestions.open(small.path, block=["tomorrow"])
+    found = asked.correct([], [layout.centre("e")], typed="e", part=part)
+    assert (found.best, found.joins) == ("The", True)
+    tap(page, "th ")
+    stood = text(page)  # perhaps corrected by itself
+    tap(page, "e")
+    assert bar(page)[:2] == [f"“{stood}e”", "The"]
+    tap(page, " ")
+    assert text(page) == "The "
+    key(page, "Backspace").click()
+    assert text(page) == f"{stood}e"  # both parts
+    tap(page, " ")
+    assert text(page) == f"{stood}e "  # they are not joined again
+    page.get_by_role("button", name="Clear the message").click()
+    tap(page, "pe ople")
+    page.get_by_role("group", name="Suggestions").get_by_role("button", name="People").click()
+    assert text(page) == "People "
+    page.keyboard.press("Control+z")
+    assert text(page).split()[1] == "ople"
+    page.get_by_role("button", name="Clear the message").click()
+    erase(page)
+    for words in ("to me", "see you", "in the"):
+        tap(page, f"{words} ")
+        assert text(page).lower() == f"{words} "
+        page.get_by_role("button", name="Clear the message").click()
+    tap(page, "see yo urs\n")  # Enter ends a word, too
+    assert learnt(page) == str(len(text(page).split()) + 6)
+
+
 def test_only_what_was_just_typed_is_corrected(page):
     page.keyboard.insert_text("tjanks")
     assert "“tjanks”" not in bar(page)  # nothing is promised either

@@ -80,7 +80,7 @@ def decoded(suggester: suggestions.Suggester, words: Vocabulary, text: Packed) -
     draw = np.random.default_rng(4)
     every = typeable(words, text)
     chosen = [every[i] for i in draw.choice(len(every), 240)]
-    taps, glides = [], []
+    taps, glides, parts = [], [], []
     for i, (context, word) in enumerate(chosen):
         at = np.array([layout.centre(c) for c in layout.spell(word)])
         noisy = at + draw.normal(size=at.shape) * (0.0 if i % 5 == 0 else 0.35)
@@ -94,11 +94,28 @@ def decoded(suggester: suggestions.Suggester, words: Vocabulary, text: Packed) -
         meant = suggester.correct(context, noisy, k=3, typed=typed)
         ranked = [[c.word, c.score, c.cost] for c in meant.words]
         taps.append([context, noisy.tolist(), typed, meant.best, meant.known, ranked])
+        if len(noisy) > 1:  # a space inside, or between two words
+            parts.append(
+                parted(
+                    suggester, context, noisy, typed, len(word) if i % 11 == 5 else 1 + i % (len(noisy) - 1)
+                )
+            )
         line = np.repeat(at, 6, axis=0)[: 6 * len(at)] + draw.normal(size=(6 * len(at), 2)) * 0.12
         trail = line.round(4)
         drawn = suggester.glide(context, trail, k=3)
         glides.append([context, trail.tolist(), [[c.word, c.score, c.cost] for c in drawn]])
-    return {"taps": taps, "glides": glides}
+    return {"taps": taps, "glides": glides, "parts": parts}
+
+
+def parted(
+    suggester: suggestions.Suggester, context: list[str], taps: np.ndarray, typed: str, at: int
+) -> list[Any]:
+    """Taps with a space before number `at`, and what Python makes of both parts."""
+    at = min(at, len(taps) - 1)
+    part = suggestions.Part(taps[:at], typed[:at])
+    found = suggester.correct(context, taps[at:], k=3, typed=typed[at:], part=part)
+    ranked = [[c.word, c.score, c.cost, c.joins] for c in found.words]
+    return [context, taps.tolist(), typed, at, found.best, found.joins, ranked]
 
 
 def token_vectors(count: int) -> list[Any]:

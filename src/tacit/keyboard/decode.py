@@ -14,6 +14,7 @@ Candidates are the words that taps.py or glide.py find near the input; the best 
 3. If the literal is a word of the model or of the dictionary, a person has seen a word and left it: another one must
    be ahead by its cost again, at most by `stays`. A word that only adds an apostrophe need not: *dont* becomes *don't*
    where that is likelier.
+4. The word before, with this one, as one word: the space between them was hit by accident (`joined`).
 """
 
 from __future__ import annotations
@@ -61,6 +62,24 @@ class Tapped(NamedTuple):
     known: bool  # whether the literal is a word of the lexicon
     score: float  # of the literal
     best: int | Pair | None  # the word to write, as its place among the ranked; None for the literal
+    is_word: bool  # whether the literal is a word of the model or of the dictionary
+
+    @property
+    def written(self) -> float:
+        """The score of what is written."""
+        if self.best is None:
+            return self.score
+        return self.best.score if isinstance(self.best, Pair) else float(self.ranked.scores[self.best])
+
+
+class Joined(NamedTuple):
+    """A word with a space inside."""
+
+    word: int  # position in the lexicon
+    score: float  # beside the scores of the second part
+    cost: float
+    log_p: float
+    wins: bool  # whether it is written instead of the two parts
 
 
 def rounded(scores: Floats) -> Floats:
@@ -115,7 +134,7 @@ def tapped(
         best = int(found.argmax()) if len(found) and found.max() > score else None
         if best is None and same:
             best = spellings.index(literal)
-        return Tapped(ranked, (), literal, literal in spellings, score, best)
+        return Tapped(ranked, (), literal, literal in spellings, score, best, True)
     is_listed = listed(literal)
     fixed, weight = (rules.listed, rules.spelt) if is_listed else (rules.unknown, rules.letter)
     score = -(fixed - weight * spelling.log_p(lexicon.letters, literal) + over)
@@ -127,7 +146,7 @@ def tapped(
     top: int | Pair | None = None
     if max(first, second) > score:
         top = int(found.argmax()) if first >= second else pairs[0]
-    return Tapped(ranked, pairs, literal, False, score, top)
+    return Tapped(ranked, pairs, literal, False, score, top, is_listed)
 
 
 def split(lexicon: Lexicon, literal: str, chances: Chances, rules: Taps) -> tuple[Pair, ...]:
@@ -147,6 +166,24 @@ def split(lexicon: Lexicon, literal: str, chances: Chances, rules: Taps) -> tupl
         if log_p > -np.inf
     ]
     return tuple(sorted(found, key=lambda pair: -round(pair.score, 9)))
+
+
+def joined(
+    lexicon: Lexicon, points: Floats, chances: Chances, settings: Parameters, first: Tapped, second: Tapped
+) -> Joined | None:
+    """Reads two parts, with the space between them, as the likeliest known word near the taps of both.
+
+    `chances` are those before the first part. The score is less that of the first part, so that it compares with the
+    scores of the second. If both parts are words, the joined word must be ahead by its cost again, at most by `stays`.
+    """
+    rules = settings.taps
+    ranked = rank(lexicon, taps.search(lexicon, points, rules), chances, rules.language)
+    if not len(ranked.words):
+        return None
+    cost = rules.gap + float(ranked.costs[0])
+    score = float(ranked.scores[0]) - rules.gap - first.written
+    ahead = score - (first.is_word and second.is_word) * min(cost, rules.stays)
+    return Joined(int(ranked.words[0]), score, cost, float(ranked.log_p[0]), ahead > second.written)
 
 
 def glided(

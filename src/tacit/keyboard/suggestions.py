@@ -44,6 +44,14 @@ class Candidate(NamedTuple):
     score: float  # −cost + λ log p
     p: float  # probability after the context
     cost: float  # of the input given this word
+    joins: bool = False  # it replaces the part before the space, too
+
+
+class Part(NamedTuple):
+    """What was typed before the space that may have been hit by accident."""
+
+    taps: ArrayLike
+    typed: str | None = None  # as the person saw it
 
 
 class Correction(NamedTuple):
@@ -53,6 +61,19 @@ class Correction(NamedTuple):
     literal: str  # the letters of the keys that were hit
     known: bool  # the literal is a word of the model
     words: list[Candidate]
+    joins: bool = False  # `best` replaces the part before the space, too
+
+
+class _Read(NamedTuple):
+    """Taps of one word, decoded."""
+
+    decoded: decode.Tapped
+    points: Floats
+    start: bool  # whether it starts a sentence
+    literal: str  # with its capitals
+    shown: str | None
+    meant: bool  # a letter of a long press is meant
+    best: str
 
 
 @dataclass(frozen=True)
@@ -109,13 +130,48 @@ class Suggester:
         log_p = self.source.log_probs(state, np.array(ids, np.int64)) if ids else np.zeros(0)
         return np.where(np.array(ids) > UNK, log_p, -np.inf) if ids else log_p
 
-    def correct(self, context: Context, taps: ArrayLike, k: int = 3, typed: str | None = None) -> Correction:
+    def correct(
+        self,
+        context: Context,
+        taps: ArrayLike,
+        k: int = 3,
+        typed: str | None = None,
+        part: Part | None = None,
+    ) -> Correction:
         """Decodes taps [(x, y), …] in key widths.
 
-        `typed` is the word as the person saw it, with its capitals; by default the keys nearest to the taps.
+        `typed` is the word as the person saw it, with its capitals; by default the keys nearest to the taps. `part` is
+        the word that was typed before it, between the context and a space: both may be one word.
         """
         ask_for(k)
-        tokens, at = tokens_of(context, self.locale), points(taps)
+        tokens = tokens_of(context, self.locale)
+        first = None if part is None else self._read(tokens, part.taps, part.typed)
+        found = self._read(
+            tokens if first is None else [*tokens, *tokens_of(first.best, self.locale)], taps, typed
+        )
+        best, joins = found.best, False
+        every = self._candidates(found.decoded.ranked, found.start, found.shown)
+        pairs: dict[str, Candidate] = {}
+        for pair in found.decoded.pairs:
+            two = self._pair(pair, found.start, found.shown)
+            pairs.setdefault(two.word, two)
+        every += pairs.values()
+        if first is not None and not (first.meant or found.meant or " " in first.best):
+            points = np.concatenate([first.points, found.points])
+            one = decode.joined(
+                self.lexicon, points, self._chances(tokens), self.parameters, first.decoded, found.decoded
+            )
+            if one is not None:
+                word = self.source.words[int(self.lexicon.ids[one.word])]
+                shown = self._written(word, first.start, first.literal + found.literal)
+                every.append(Candidate(shown, one.score, exp(one.log_p), one.cost, True))
+                best, joins = (shown, True) if one.wins else (best, False)
+        every.sort(key=lambda candidate: -round(candidate.score, 9))
+        return Correction(best, found.literal, found.decoded.known, every[:k], joins)
+
+    def _read(self, tokens: Sequence[str], taps: ArrayLike, typed: str | None) -> _Read:
+        """Decodes the taps of one word after these tokens."""
+        at = points(taps)
         shown = None if typed is None else typed.replace("’", "'")
         spelling = None if shown is None else (spell(shown, self.layout) or shown)
         chances = self._chances(tokens)
@@ -132,21 +188,16 @@ class Suggester:
         literal = decoded.literal if shown is None else shown
         if shown is None and start:
             literal = self.locale.capitalise(literal)
-        every = self._candidates(decoded.ranked, start, shown)
         best = literal
-        if spelling is not None and spelling != self.locale.lower(shown or ""):
-            pass  # a letter of a long press is meant
+        meant = spelling is not None and spelling != self.locale.lower(shown or "")
+        if meant:
+            pass
         elif isinstance(decoded.best, decode.Pair):
             best = self._pair(decoded.best, start, shown).word
         elif decoded.best is not None:
             place = int(decoded.ranked.words[decoded.best])
             best = self._written(self.source.words[int(self.lexicon.ids[place])], start, shown)
-        pairs: dict[str, Candidate] = {}
-        for pair in decoded.pairs:
-            two = self._pair(pair, start, shown)
-            pairs.setdefault(two.word, two)
-        every = sorted([*every, *pairs.values()], key=lambda candidate: -round(candidate.score, 9))
-        return Correction(best, literal, decoded.known, every[:k])
+        return _Read(decoded, at, start, literal, shown, meant, best)
 
     def glide(
         self, context: Context, trail: ArrayLike, k: int = 3, shift: bool | None = None

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { startsSentence, written } from "../../../src/tacit/page/static/capitals.js";
 import { idOf, open, reading, SPECIALS, stateAfter, UNK, word } from "../../../src/tacit/page/static/compact.js";
-import { correct, glide, makeDecoder } from "../../../src/tacit/page/static/decode.js";
+import { among, correct, glide, joined, makeDecoder } from "../../../src/tacit/page/static/decode.js";
 import { lists, openDictionary } from "../../../src/tacit/page/static/dictionary.js";
 import { build, layoutOf } from "../../../src/tacit/page/static/lexicon.js";
 import { chances, predict } from "../../../src/tacit/page/static/predict.js";
@@ -68,6 +68,28 @@ for (const name of ["small", "cased"]) {
       corrected += best.toLowerCase() !== typed.toLowerCase();
     }
     assert.ok(corrected > 30, `only ${corrected} words were corrected: these vectors say little`);
+  });
+
+  test(`${name}: a space inside a word is understood alike`, () => {
+    let [together, apart, offered] = [0, 0, 0];
+    for (const [context, taps, typed, at, best, joins, ranked] of vectors[name].parts) {
+      const what = `${context} | ${typed.slice(0, at)} ${typed.slice(at)}`;
+      const before = chances(model, null, context);
+      const first = correct(decoder, before, context, taps.slice(0, at), typed.slice(0, at));
+      const next = [...context, ...tokenize(first.best)];
+      const second = correct(decoder, chances(model, null, next), next, taps.slice(at), typed.slice(at));
+      const part = { typed: typed.slice(0, at), taps: taps.slice(0, at), context, ...first };
+      const single = !first.best.includes(" ");
+      const one = single ? joined(decoder, before, part, { ...second, typed: typed.slice(at), taps: taps.slice(at) }) : null;
+      assert.deepEqual([one?.wins ? one.word : second.best, one?.wins ?? false], [best, joins], what);
+      const words = one ? among(second.words, one) : second.words;
+      sameRanking(words, ranked, what);
+      assert.deepEqual(words.map((meant) => meant.joins ?? false), ranked.map((row) => row[3]), what);
+      together += joins;
+      apart += !joins;
+      offered += !joins && ranked.some((row) => row[3]);
+    }
+    assert.ok(together > 30 && apart > 30 && offered > 5, `${together}, ${apart} and ${offered}: these vectors say little`);
   });
 
   test(`${name}: a blocked word that is typed stays, unless another is far likelier`, () => {

@@ -201,6 +201,13 @@ test("the bar: next words, completions, a correction with what was typed, choice
   assert.deepEqual(labels(offers("teh", [], { best: "the", known: false, words: ["the", "tea"] })), ["“teh”", "the*", "tea"]);
   assert.deepEqual(labels(offers("zq", [], { best: "zq", known: false, words: [] })), []);
   assert.deepEqual(labels(choices(["you", "your"])), ["you*", "your"]);
+  const [typed, mended, next] = offers("morrow", ["morrows"], { best: "tomorrow", known: false, words: [], joins: true }, { part: "to", word: null });
+  assert.deepEqual(labels([typed, mended, next]), ["“to morrow”", "tomorrow*", "morrows"]);
+  assert.deepEqual([typed.joins, mended.joins, next.joins], [undefined, true, undefined]);
+  const apart = offers("day", ["days", "daily", "today"], { best: "day", known: true, words: [] }, { part: "to", word: "today" });
+  assert.deepEqual(apart.map((o) => [o.word, o.joins ?? false]), [["days", false], ["daily", false], ["today", true]]);
+  const slip = offers("dya", ["dyad"], { best: "day", known: false, words: [] }, { part: "to", word: "today" });
+  assert.deepEqual(labels(slip), ["“dya”", "day*", "today"]);
 });
 
 test("every row of keys is twenty halves wide, every letter is there once", () => {

@@ -16,7 +16,7 @@ import { makeLessons } from "./lessons.js";
 import { layoutOf, middleOf } from "./lexicon.js";
 import { countRequests, load, NOTHING, shutTheDoor } from "./load.js";
 import { emojiOf, hasSpaces, keyCapital, setLocale, upper } from "./locale.js";
-import { drawnBy, makeDecoders, meantBy } from "./meaning.js";
+import { drawnBy, joinToOffer, makeDecoders, meantBy } from "./meaning.js";
 import { makeOwn, tunerOf } from "./own.js";
 import { byId, say, showModels, showThoughts, size } from "./panel.js";
 import { makePersonalCache } from "./personal_cache.js";
@@ -59,6 +59,10 @@ let last = null;
 let taps = [];
 /** The last finished word and its taps: backspace may bring it back. */
 let tapped = { word: "", taps };
+/** The word before the last space, as it was typed and as it stands: the space may be inside a word. @type {import("./decode.js").Part & {put: string} | null} */
+let part = null;
+/** What the word in progress probably means. @type {ReturnType<typeof meantBy>} */
+let meant = null;
 let shift = OFF;
 let shiftAt = -Infinity; // when it was pressed last
 let spaced = false; // whether the last key was a space after a word
@@ -103,13 +107,15 @@ function finish(character) {
     return true;
   }
   corrections.restoreInAddress(character);
-  const { typed } = placeOf(before());
+  const { context, typed } = placeOf(before());
+  const joins = meant?.joins && part;
   if (typed && ENDS.test(character)) {
-    const edit = endWord(typed, character, endsInAddress(before() + character) ? null : correction);
+    const stands = joins ? `${joins.put} ${typed}` : typed;
+    const edit = endWord(stands, character, endsInAddress(before() + character) ? null : correction);
     if (!apply(edit.change)) return false;
     last = edit.last;
     if (last?.kind === "corrected") {
-      corrections.note(typed, last.put.slice(0, -character.length), character);
+      corrections.note(stands, last.put.slice(0, -character.length), character);
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
     }
   } else {
@@ -118,6 +124,9 @@ function finish(character) {
   }
   spaced = character === " " && typed !== "";
   tapped = { word: typed, taps };
+  const put = last?.kind === "corrected" ? last.put.slice(0, -1) : typed;
+  const single = spaced && meant && !joins && !put.includes(" ");
+  part = single ? { typed, put, taps, context, score: meant.score, isWord: meant.isWord } : null;
   taps = [];
   if (/\s/.test(character)) corrections.forget();
   return true;
@@ -177,19 +186,20 @@ function suggest(place) {
   const byKeys = place.typed !== "" && taps.length === place.typed.length; // neither pasted nor earlier text
   const plain = byKeys && !inside() && !endsInAddress(before()); // a word that may be corrected
   const { leftAlone } = corrections;
-  const meant = plain && decoderOf ? meantBy(decoderOf(choice), personal.used(), place, taps, leftAlone, loaded.blocked) : null;
-  correction = meant && meant.best !== place.typed ? meant.best : null;
+  const one = part && before().endsWith(`${part.put} ${place.typed}`) ? part : null;
+  const decoder = plain && decoderOf ? decoderOf(choice) : null;
+  meant = decoder && meantBy(decoder, personal.used(), place, taps, leftAlone, loaded.blocked, one);
+  correction = meant && (meant.joins || meant.best !== place.typed) ? meant.best : null;
   const likely = guesses.map((guess) => locked(guess.word));
   const words = place.typed ? likely : withExpected(likely, emojiExpected(place.context));
   const near = (meant?.words ?? []).filter(({ word }) => !words.includes(word));
-  const also = meant && { ...meant, words: meant.words.map(({ word }) => word) };
-  shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offered(place.typed, words, also);
+  const also = meant && { ...meant, words: meant.words.filter(({ joins }) => !joins).map(({ word }) => word) };
+  const join = { part: one?.put ?? "", word: decoder && joinToOffer(decoder, meant, guesses, place.typed) };
+  const offered = () => withEmoji(offers(place.typed, words, also, join), place.typed, emojiOf(place.typed), hasSpaces());
+  shown = last?.kind === "glided" && drawn.length ? choices(drawn) : offered();
   showOffers(buttons, shown);
   showThoughts(model, place, guesses, near.slice(0, THOUGHTS - guesses.length));
 }
-
-/** @param {string} typed @param {string[]} words @param {{best: string, words: string[]} | null} also */
-const offered = (typed, words, also) => withEmoji(offers(typed, words, also), typed, emojiOf(typed), hasSpaces());
 
 /** The emoji that the model expects here. */
 function emojiExpected(context = placeOf(before()).context) {
@@ -264,7 +274,7 @@ function choose(i, event) {
     last = edit.last;
   } else {
     if (offer.word === typed) corrections.leave(typed);
-    const edit = pick(before(), typed, offer.word, after());
+    const edit = pick(before(), offer.joins && part ? `${part.put} ${typed}` : typed, offer.word, after());
     if (!apply(edit.change)) return;
     last = edit.last;
   }
@@ -274,7 +284,7 @@ function choose(i, event) {
 
 /** Another text, or another place in it: forget what the last keys did. */
 function forget() {
-  [last, taps, tapped, spaced] = [null, [], { word: "", taps: [] }, false];
+  [last, taps, tapped, part, spaced] = [null, [], { word: "", taps: [] }, null, false];
   corrections.forget();
 }
 

@@ -13,8 +13,8 @@ export function makeCorrections(field) {
 
   return {
     leftAlone,
-    /** @param {string} word that was corrected and should not have been */
-    leave: (word) => leftAlone.add(lower(word)),
+    /** @param {string} word that was corrected and should not have been; of two that were joined, the second */
+    leave: (word) => leftAlone.add(lower(word.slice(word.lastIndexOf(" ") + 1))),
     /** Note that a word was replaced, just before the caret. @param {string} typed @param {string} put @param {string} end */
     note(typed, put, end) {
       corrections.push({ at: field.caret() - put.length - end.length, typed, put });

@@ -6,7 +6,8 @@
 // The literal is what was typed. If no word is spelt so, it may be a word that nobody knows, with the score
 // −unknown + letter · log p(its letters), or with `listed` and `spelt` if the dictionary has it. Two words without a space
 // between them cost `space`. If the literal is a word of the model or the dictionary, another one must be ahead by its
-// cost again, at most by `stays`, unless it only adds an apostrophe.
+// cost again, at most by `stays`, unless it only adds an apostrophe. The word before and this one may be one word, if
+// the space between them was hit by accident: that costs `gap` (`joined`).
 
 import { startsSentence, written } from "./capitals.js";
 import { idOf, UNK, word as wordOf } from "./compact.js";
@@ -23,7 +24,15 @@ import { search as searchTaps, tapCosts } from "./taps.js";
  *   paths: import("./glide.js").Path[] | null, dictionary: import("./dictionary.js").Dictionary,
  *   parameters: {taps: import("./taps.js").Settings, glide: import("./glide.js").Settings}}} Decoder
  */
-/** A word that may have been meant. @typedef {{word: string, score: number, cost: number, logP: number}} Meant */
+/**
+ * A word that may have been meant; `joins`: it replaces the part before the space, too.
+ * @typedef {{word: string, score: number, cost: number, logP: number, joins?: boolean}} Meant
+ */
+/**
+ * A word that was typed, as decoded: the score of what is written, and whether the literal is a word of the model or of
+ * the dictionary.
+ * @typedef {{typed: string, taps: import("./taps.js").Point[], context: string[], score: number, isWord: boolean}} Part
+ */
 
 /**
  * @param {import("./compact.js").Compact} model
@@ -114,7 +123,37 @@ function pairsOf(lexicon, literal, chance, { space, language }) {
 }
 
 /**
- * The words that taps may have meant; `typed` is the word as shown, `best` the word to write.
+ * The words near taps, the model's and the learnt ones, by score.
+ * @param {Decoder} decoder
+ * @param {(id: number) => number} chance
+ * @param {import("./taps.js").Point[]} taps
+ * @param {OwnWords | null} own
+ */
+function nearby({ lexicon, parameters }, chance, taps, own) {
+  const rules = parameters.taps;
+  const ranked = rank(lexicon, searchTaps(lexicon, taps, rules), (place) => chance(lexicon.ids[place]), rules.language);
+  if (!own?.texts.length) return ranked;
+  const near = rank(own.lexicon, searchTaps(own.lexicon, taps, rules), (i) => own.logP(textAt(own, i)), rules.language);
+  return [...ranked, ...near.map((one) => ({ ...one, own: textAt(own, one.places[0]), places: [] }))].sort(falling);
+}
+
+/**
+ * How candidates are written.
+ * @param {Decoder} decoder
+ * @param {string[]} context
+ * @param {string} shown the typed letters
+ */
+function formIn({ model, lexicon }, context, shown) {
+  const start = startsSentence(context);
+  const { cased } = model.facts;
+  return (/** @type {Ranked} */ { places, own }) =>
+    own !== undefined
+      ? written(own, cased, start, shown)
+      : places.map((place, i) => written(wordOf(model, lexicon.ids[place]), cased, !i && start, i ? "" : shown)).join(" ");
+}
+
+/**
+ * The words that taps may have meant; `typed` is the word as shown, `best` the word to write, `score` that of `best`.
  * @param {Decoder} decoder
  * @param {(id: number) => number} chance log p after the context
  * @param {string[]} context
@@ -123,26 +162,16 @@ function pairsOf(lexicon, literal, chance, { space, language }) {
  * @param {number} [k]
  * @param {OwnWords | null} [own]
  * @param {boolean} [meant] whether the literal is a learnt word: no apostrophe is missing in it
- * @returns {{best: string, known: boolean, words: Meant[]}}
+ * @returns {{best: string, known: boolean, words: Meant[], score: number, isWord: boolean}}
  */
 export function correct(decoder, chance, context, taps, typed, k = 3, own = null, meant = false) {
   const { model, lexicon, parameters } = decoder;
   const rules = parameters.taps;
   const shown = typed.replaceAll("’", "'");
   const literal = spell(shown, lexicon.layout) || shown;
-  const ranked = rank(lexicon, searchTaps(lexicon, taps, rules), (place) => chance(lexicon.ids[place]), rules.language);
-  if (own?.texts.length) {
-    const near = rank(own.lexicon, searchTaps(own.lexicon, taps, rules), (i) => own.logP(textAt(own, i)), rules.language);
-    ranked.push(...near.map((one) => ({ ...one, own: textAt(own, one.places[0]), places: [] })));
-    ranked.sort(falling);
-  }
-  const meantLetter = literal !== lower(shown); // a letter of a long press is meant
-  const start = startsSentence(context);
-  const { cased } = model.facts;
-  const form = (/** @type {Ranked} */ { places, own: text }) =>
-    text !== undefined
-      ? written(text, cased, start, shown)
-      : places.map((place, i) => written(wordOf(model, lexicon.ids[place]), cased, !i && start, i ? "" : shown)).join(" ");
+  const ranked = nearby(decoder, chance, taps, own);
+  const isMeant = isOfLongPress(decoder, typed);
+  const form = formIn(decoder, context, shown);
   const over = tapCosts(taps, lexicon.layout, rules).reduce((sum, row) => sum + Math.max(Math.min(...row) - rules.insertion, 0), 0);
   const kept = hiddenLogP(model, shown, chance);
   const same = ranked.find(({ spelling }) => spelling === literal);
@@ -155,22 +184,55 @@ export function correct(decoder, chance, context, taps, typed, k = 3, own = null
       const ahead = candidate.score - (close ? 0 : Math.min(candidate.cost, rules.stays));
       if (ahead > lead) [best, lead] = [candidate, ahead];
     }
-    const mended = best && !meantLetter ? form(best) : shown;
-    return { best: mended, known: same !== undefined, words: forms(ranked, form, k) };
+    const mended = best && !isMeant ? form(best) : shown;
+    return { best: mended, known: same !== undefined, words: forms(ranked, form, k), score: best?.score ?? score, isWord: true };
   }
-  const listed = lists(decoder.dictionary, literal, (spelling) => isKnown(lexicon, spelling));
-  const [fixed, weight] = listed ? [rules.listed, rules.spelt] : [rules.unknown, rules.letter];
+  const isWord = lists(decoder.dictionary, literal, (spelling) => isKnown(lexicon, spelling));
+  const [fixed, weight] = isWord ? [rules.listed, rules.spelt] : [rules.unknown, rules.letter];
   const every = [...ranked, ...pairsOf(lexicon, literal, chance, rules)].sort(falling);
   /** @type {Ranked | null} */
   let best = null;
-  let lead = -(fixed - weight * lettersLogP(lexicon.counts, literal) + over);
+  const stands = -(fixed - weight * lettersLogP(lexicon.counts, literal) + over);
+  let lead = stands;
   for (const candidate of every) {
-    const stays = listed && candidate.spelling.replaceAll("'", "") !== literal;
+    const stays = isWord && candidate.spelling.replaceAll("'", "") !== literal;
     const ahead = candidate.score - (stays ? Math.min(candidate.cost, rules.stays) : 0);
     if (ahead > lead) [best, lead] = [candidate, ahead];
   }
-  return { best: best && !meantLetter ? form(best) : shown, known: false, words: forms(every, form, k) };
+  const mended = best && !isMeant ? form(best) : shown;
+  return { best: mended, known: false, words: forms(every, form, k), score: best?.score ?? stands, isWord };
 }
+
+/** Whether a word has a letter of a long press, which is meant. @param {Decoder} decoder @param {string} typed */
+export function isOfLongPress({ lexicon }, typed) {
+  const shown = typed.replaceAll("’", "'");
+  return (spell(shown, lexicon.layout) || shown) !== lower(shown);
+}
+
+/**
+ * Two parts, with the space between them, as the likeliest known word near the taps of both; null if there is none. Its
+ * score compares with those of the second part. If both parts are words, it must be ahead by its cost again, at most by
+ * `stays`.
+ * @param {Decoder} decoder
+ * @param {(id: number) => number} chance log p before the first part
+ * @param {Part} first
+ * @param {Omit<Part, "context">} second
+ * @param {OwnWords | null} [own] likewise before the first part
+ * @returns {Meant & {wins: boolean} | null}
+ */
+export function joined(decoder, chance, first, second, own = null) {
+  const { gap, stays } = decoder.parameters.taps;
+  const [top] = nearby(decoder, chance, [...first.taps, ...second.taps], own);
+  if (!top) return null;
+  const cost = gap + top.cost;
+  const score = top.score - gap - first.score;
+  const ahead = score - (first.isWord && second.isWord ? Math.min(cost, stays) : 0);
+  const word = formIn(decoder, first.context, first.typed + second.typed)(top);
+  return { word, score, cost, logP: top.logP, joins: true, wins: ahead > second.score };
+}
+
+/** The best candidates with one more. @param {Meant[]} words @param {Meant} one @param {number} [k] */
+export const among = (words, one, k = 3) => [...words, one].sort(falling).slice(0, k);
 
 /** Whether a lexicon has a spelling. @param {import("./lexicon.js").Lexicon} lexicon @param {string} spelling */
 function isKnown(lexicon, spelling) {

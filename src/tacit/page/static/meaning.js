@@ -5,7 +5,7 @@
 
 import { cacheProbability, formOf, isOwn, weightOf } from "./cache.js";
 import { fold, idOf, UNK } from "./compact.js";
-import { correct, glide, makeDecoder } from "./decode.js";
+import { among, correct, glide, isOfLongPress, joined, makeDecoder } from "./decode.js";
 import { build, spell } from "./lexicon.js";
 import { lower } from "./locale.js";
 import { chances } from "./predict.js";
@@ -60,26 +60,52 @@ function ownWords(decoder, cache, context, blocked) {
 
 /**
  * The words that the taps probably meant; null if nothing may be corrected: a word with characters that the keys do not
- * have, or one that was corrected wrongly.
+ * have, or one that was corrected wrongly. `joins`: the best word replaces the part before the space, too. `score` and
+ * `isWord` are those of this part alone.
  * @param {Decoder} decoder
  * @param {Cache | null} cache
  * @param {{context: string[], typed: string}} place
  * @param {[number, number][]} taps where they fell, one for each character
  * @param {Set<string>} kept words that were corrected wrongly, in lower case
  * @param {Set<string>} [blocked] words that are never suggested; the model hides its own
+ * @param {import("./decode.js").Part | null} [part] what was typed before the last space
  */
-export function meantBy(decoder, cache, { context, typed }, taps, kept, blocked = new Set()) {
+export function meantBy(decoder, cache, { context, typed }, taps, kept, blocked = new Set(), part = null) {
   const { layout } = decoder.lexicon;
   const small = lower(typed);
   const spelling = spell(typed, layout);
   if (kept.has(small) || !spelling || [...spelling].length !== [...typed].length) return null;
-  const chance = chances(decoder.model, cache, context);
-  const own = cache ? ownWords(decoder, cache, context, blocked) : null;
-  const { best, known, words } = correct(decoder, chance, context, taps, typed, 3, own, isOwn(cache, small));
+  const asked = (/** @type {string[]} */ before) =>
+    /** @type {const} */ ([chances(decoder.model, cache, before), cache ? ownWords(decoder, cache, before, blocked) : null]);
+  const [chance, own] = asked(context);
+  const { score, isWord, ...found } = correct(decoder, chance, context, taps, typed, 3, own, isOwn(cache, small));
+  let { best, words } = found;
+  let joins = false;
+  if (part && !isOfLongPress(decoder, part.typed + typed)) {
+    const [before, ownBefore] = asked(part.context);
+    const one = joined(decoder, before, part, { typed, taps, score, isWord }, ownBefore);
+    if (one) words = among(words, one);
+    if (one?.wins) [best, joins] = [one.word, true];
+  }
   const form = (/** @type {string} */ word) => formOf(cache, word);
   const mended = form(best);
-  const onlyCase = typed !== small && lower(mended) === small; // typed capitals are intended
-  return { best: onlyCase ? typed : mended, known, words: words.map((meant) => ({ ...meant, word: form(meant.word) })) };
+  const onlyCase = !joins && typed !== small && lower(mended) === small; // typed capitals are intended
+  const forms = words.map((meant) => ({ ...meant, word: form(meant.word) }));
+  return { best: onlyCase ? typed : mended, known: found.known, words: forms, joins, score, isWord };
+}
+
+/**
+ * The joined word that the bar offers though space would not write it: one that is likelier than the third completion.
+ * @param {Decoder} decoder
+ * @param {ReturnType<typeof meantBy>} meant
+ * @param {{word: string, p: number}[]} completions
+ * @param {string} typed
+ */
+export function joinToOffer(decoder, meant, completions, typed) {
+  const one = meant?.words.find(({ joins }) => joins);
+  if (!one || meant?.joins) return null;
+  const third = completions.filter(({ word }) => word !== typed)[2];
+  return !third || one.score > decoder.parameters.taps.language * Math.log(third.p) ? one.word : null;
 }
 
 /**

@@ -20,7 +20,7 @@ const WILD = 4.5; // a tap says no more than this about the spread of the others
  * @typedef {{sigma_x: number, sigma_y: number, steady: number, usual: number, omission: number, single: number,
  *   apostrophe: number, insertion: number, double: number, edge: number, transposition: number, move: number, slip: number,
  *   vowel: number, wrong: number,
- *   space: number, beam: number, unknown: number, letter: number, listed: number, spelt: number, stays: number, language: number}} Settings
+ *   space: number, gap: number, beam: number, unknown: number, letter: number, listed: number, spelt: number, stays: number, language: number}} Settings
  */
 /** A tap in key widths. @typedef {[number, number]} Point */
 
