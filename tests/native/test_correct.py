@@ -235,8 +235,8 @@ def test_a_space_inside_a_word_is_python_s(library: ctypes.CDLL, typed: Typed) -
                 parts = ("tonight", "tonight")
             elif trial == 5:
                 parts = ("é", "te")  # a letter of a long press is meant
-            part = Part([CENTRES[x] for x in layout.spell(parts[0])], parts[0])
-            taps = [CENTRES[x] for x in layout.spell(parts[1])]
+            part = Part([layout.centre(x) for x in layout.spell(parts[0])], parts[0])
+            taps = [layout.centre(x) for x in layout.spell(parts[1])]
             told = asked.correct(context, taps, k=5000, typed=parts[1], part=part)
             second, one, wins = c.join(context, parts)
             assert wins == told.joins, (context, parts)
