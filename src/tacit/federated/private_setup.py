@@ -87,8 +87,8 @@ def private_federation(
     )  # a Poisson sample may be larger than expected
     if privacy.secure and privacy.least > most:
         raise TacitError(
-            f"privacy.least = {privacy.least}, and a round has at most {most} of {population} clients: no sum would ever be "
-            "opened; raise sampling.clients, or lower privacy.least"
+            f"privacy.least = {privacy.least}, and a round has at most {most} of {population} clients: no sum would "
+            "ever be opened; raise sampling.clients, or lower privacy.least"
         )
     clients = count * (1 - sampling.dropout)
     if privacy.mechanism != "matrix":
