@@ -47,8 +47,10 @@ def test_noise_over_a_whitelist_covers_what_a_client_can_change() -> None:
         ("gaussian", stats.norm, private.gaussian_sigma(0.5, 1e-6)),
     ):
         found = private.over_whitelist(counts, 10.0, 3, Privacy(0.5, 1e-6, mechanism), seeded(5))
-        bits = np.frombuffer(seeded(5)(24), np.uint64) >> np.uint64(12)
-        noise = law.ppf((bits.astype(float) + 0.5) / 2**52) * multiplier * 30
+        words = [int.from_bytes(seeded(5)(48)[i : i + 8], "little") for i in range(0, 48, 8)]
+        tails = [(a * 2**52 + (b >> 12) + 1) / 2**117 for a, b in zip(words[::2], words[1::2], strict=True)]
+        signs = np.array([1 if b >> 11 & 1 else -1 for b in words[1::2]])
+        noise = signs * law.isf(tails) * multiplier * 30
         assert found.counts[3:].tolist() == np.maximum(np.rint(counts[3:] + noise), 0).tolist()
         assert found.counts[:3].tolist() == [0, 0, 0]
         release = found.release

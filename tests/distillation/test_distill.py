@@ -31,6 +31,7 @@ from tacit.lm.open import open as open_model
 from tacit.ngram import validity
 from tacit.ngram.compact import reader
 from tacit.ngram.formats import arpa
+from tacit.page import building
 from tacit.privacy import ledger
 from tacit.privacy.ledger import Release
 from tacit.runs.config import resolve
@@ -231,3 +232,7 @@ def test_a_model_of_a_private_run_says_what_else_was_taken_from_clients(
     )
     assert runs.load(run).prepare().seen is not None and "seen" in evaluate.evaluate(run)
     assert "seen" not in evaluate.evaluate(private)
+    # nor does `tacit serve` make a model of the pooled text
+    assert not building.collected(
+        private, reader.open(distilled("--topology", "i", of=private) / "model.tacit"), None, tmp_path / "c"
+    )

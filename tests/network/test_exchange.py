@@ -269,13 +269,20 @@ def test_a_private_message_above_its_bound_is_refused(devices: list[Device]) -> 
     _, _, office = over_the_network(config, words, Direct(devices))
     assert not office.refused
 
-    def unclipped(number: int, answer: Parcel) -> Parcel:
-        return answer._replace(
-            arrays={k: v * np.float32(100) if "message" in k else v for k, v in answer.arrays.items()}
-        )
+    def longer(factor: float) -> Any:
+        def longer_answer(number: int, answer: Parcel) -> Parcel:
+            return answer._replace(
+                arrays={k: v * np.float32(factor) if "message" in k else v for k, v in answer.arrays.items()}
+            )
 
-    _, _, office = over_the_network(config, words, Direct(devices, unclipped))
-    assert office.refused == {"too large": PEOPLE}
+        return longer_answer
+
+    for factor, reason in (
+        (100, "too large"),
+        (1.01, "norm"),
+    ):  # no number is too large, and all together are
+        _, _, office = over_the_network(config, words, Direct(devices, longer(factor)))
+        assert office.refused == {reason: PEOPLE}
 
 
 def test_tasks_that_a_client_refuses(devices: list[Device]) -> None:

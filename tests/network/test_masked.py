@@ -441,13 +441,6 @@ def test_a_masked_run_has_scores_and_says_which_rounds_were_abandoned(
     assert summary["epsilon"] is None and "no noise" in summary["epsilon_reason"]
 
 
-def test_a_least_number_that_no_round_reaches_is_refused(
-    devices: list[Device], clients: list[Client]
-) -> None:
-    with pytest.raises(TacitError, match=r"privacy.least = 5, and a round has 4 of 6 clients"):
-        sums_of(devices, Post(clients), "sampling.fraction=0", "sampling.clients=4")
-
-
 def test_fewer_present_than_the_least_number_train_nothing(
     devices: list[Device], clients: list[Client]
 ) -> None:

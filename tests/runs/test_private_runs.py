@@ -187,6 +187,29 @@ def test_batches_of_a_private_run_do_not_depend_on_other_clients(
         training.make_trainer(unbounded, language_model(config.model, 9), prepare(unbounded))
 
 
+def test_a_private_run_resumes_over_as_many_clients_as_it_began_with(
+    tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another number its denominator would change, and who is in which group of a matrix."""
+    stubbed(monkeypatch)
+    text, out = write_corpus(tmp_path / "text.jsonl"), tmp_path / "run"
+    settings = [*PRIVATE, f"text.words={words}", "training.rounds=2"]
+    runs.train(configured(text, *settings), out)
+    begun = runs.read_config(out).text.fingerprint
+    clients = prepare(configured(text, *settings)).clients.names
+    rows = [json.loads(line) for line in text.read_text().splitlines()]
+    for row in rows:
+        row["text"] = "\u00ad" if row["user"] == clients[0] else row["text"]  # holds no word
+    text.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    longer = configured(text, *settings[:-1], "training.rounds=3")
+    assert people_fingerprint(read(text)) == begun and len(prepare(longer).clients) == len(clients) - 1
+    with pytest.raises(TacitError, match="began with 10 clients, and the text has 9 now"):
+        runs.train(longer, out, resume=True)
+    (out / "population.json").write_text("[]")
+    with pytest.raises(TacitError, match="not the number of clients"):
+        runs.train(longer, out, resume=True)
+
+
 def test_a_budget_ends_training(
     tmp_path: Path, corpus: Path, words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

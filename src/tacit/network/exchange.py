@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +33,7 @@ from tacit.network.sums import ExactSum
 from tacit.network.work import (
     Expected,
     Parcel,
+    Refusal,
     broadcast_arrays,
     check_arrays,
     check_report,
@@ -41,6 +43,7 @@ from tacit.network.work import (
 )
 from tacit.privacy.bounds import spread
 
+_ROOM = 1e-5  # for the rounding of 32-bit numbers
 _ROUNDING = 1.02  # a compressed update may be so much longer than its client's own check allows
 
 
@@ -84,7 +87,12 @@ def network_sums(office: Office, sending: Sending, params: Params) -> CohortSums
     def program(sent: Broadcast, laid: tuple[int, np.ndarray, int], lr: Array, key: Array) -> Reply:
         t, asked, goal = laid
         tasks = office.tasks("train", t, broadcast_arrays(sent), asked.tolist(), lr=float(lr))
-        wanted = _wanted(sending, silence, sent)
+        norms = (
+            bounds_of(sending.rule, sending.private, sent.params, sent.clip).norms
+            if sending.private
+            else None
+        )
+        wanted = _wanted(silence, norms)
         read = reading(sending.compression, silence, wanted)
         running = ExactSum({name: want.shape for name, want in wanted.items()})
         kept: dict[int, Reply] = {}
@@ -92,7 +100,10 @@ def network_sums(office: Office, sending: Sending, params: Params) -> CohortSums
         def check(answer: Parcel) -> Parcel:
             check_arrays(answer.arrays, read.wanted)
             arrays = read.decoded(answer.arrays)
-            check_reply(office, rebuilt("reply", silence, arrays))
+            reply = rebuilt("reply", silence, arrays)
+            check_reply(office, reply)
+            if norms is not None:
+                check_bounds(norms, reply.message)
             return answer._replace(arrays=arrays)
 
         for number, answer in office.answers(tasks, goal, check):
@@ -141,18 +152,30 @@ def check_reply(office: Office, reply: Reply) -> None:
         check_weighted(moments, weight, office.terms.max_weight, 0.0)
 
 
+def check_bounds(norms: Any, message: Any) -> None:
+    """Raises `Refusal` for a private message with a part that is longer than the bound that its noise is for."""
+
+    def check(bound: Any, part: Any) -> None:
+        squares = (float(np.sum(np.square(leaf, dtype=np.float64))) for leaf in jax.tree.leaves(part))
+        norm, most = math.sqrt(math.fsum(squares)), float(bound)
+        if norm > most * (1 + _ROOM):
+            raise Refusal("norm", f"a part of the message has norm {norm:.4g}, above its bound {most:.4g}")
+
+    jax.tree.map(check, norms, message)
+
+
 def _chosen(ids: np.ndarray) -> Chosen:
     ones = np.ones(len(ids), np.float32)
     return Chosen(ids, ones, ones, np.ones(len(ids), bool))
 
 
-def _wanted(sending: Sending, silence: Reply, sent: Broadcast) -> dict[str, Expected]:
-    """Returns what the arrays of a reply must be; a private message must also keep the bounds of its noise."""
-    if not sending.private:
+def _wanted(silence: Reply, norms: Any) -> dict[str, Expected]:
+    """Returns what the arrays of a reply must be; no number of a private message may be above the bound of its part."""
+    if norms is None:
         return expected("reply", silence)
-    bounds = spread(bounds_of(sending.rule, sending.private, sent.params, sent.clip).norms, silence.message)
+    bounds = spread(norms, silence.message)
     largest = silence._replace(
-        message=jax.tree.map(lambda bound: float(bound) * (1 + 1e-5) + 1e-9, bounds),
+        message=jax.tree.map(lambda bound: float(bound) * (1 + _ROOM) + 1e-9, bounds),
         carried=jax.tree.map(lambda _: math.inf, silence.carried),
         report=jax.tree.map(lambda _: math.inf, silence.report),
     )

@@ -22,7 +22,6 @@ import numpy as np
 from tacit.base.errors import TacitError
 from tacit.base.files import to_json, write_atomic
 from tacit.base.locks import held
-from tacit.base.reading import read_object
 from tacit.federated.message_sizes import bytes_of_a_client
 from tacit.federated.rounds import rounds_of
 from tacit.federated.word_counts import log_frequencies, with_bias
@@ -43,8 +42,6 @@ from tacit.runs.summary_file import LAST_ROUND
 from tacit.runs.training import Begun, check_memory, last_round, make_rounds, restore, stopped
 from tacit.text.prepare import CLIENTS
 from tacit.text.vocabulary import SPECIALS, Vocabulary
-
-POPULATION = "population.json"  # of a private run
 
 
 def networked(config: Config) -> Config:
@@ -81,14 +78,13 @@ def _population(config: Config, out: Path, invited: int) -> int:
     In a private run, a later client would change the denominator, and would be in none of the groups that separate a
     client's rounds.
     """
-    file = out / POPULATION
-    if not config.privacy.private or not file.is_file():
+    begun = privacy.begun_population(config, out)
+    if begun is None:
         return invited
-    begun = read_object(file).get("clients")
-    if type(begun) is not int or not 0 < begun <= invited:
+    if begun > invited:
         raise TacitError(
-            f"{file}: the run began with {begun!r} clients, and {invited} are invited; restore the file, or the "
-            "directory of the federation"
+            f"{out / privacy.POPULATION}: the run began with {begun} clients, and {invited} are invited; restore the "
+            "file, or the directory of the federation"
         )
     return begun
 
@@ -140,9 +136,7 @@ def train(
         trainer = board.counted(trainer) if board else trainer
         state, done, best = restore(config, out, trainer)
         directory.make(config, out)
-        privacy.begin(config, out)
-        if config.privacy.private:
-            write_atomic(out / POPULATION, to_json({"clients": office.population}) + "\n")
+        privacy.begin(config, out, office.population)
         beginning.keep(out, begun_with)
         last: dict[str, float] = {}
 

@@ -1,8 +1,9 @@
 """Noise for counts: Laplace and normal numbers straight from the system's secure source.
 
-Each number comes from 52 random bits of its own by the inverse of the distribution function, so no state of a
-generator could be guessed. Sums are released on a coarse grid (`on_grid`): the last digits of a floating-point number
-tell which sums are possible, and with it who is in them (Mironov 2012).
+Each number comes from 117 random bits of its own by the inverse of the distribution function, so no state of a
+generator could be guessed, and it is cut off only where 2⁻¹¹⁶ of all numbers lie. Sums are released on a coarse grid
+(`on_grid`): the last digits of a floating-point number tell which sums are possible, and with it who is in them
+(Mironov 2012).
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from tacit.base.arrays import Floats
 from tacit.privacy.noise import unused_bits
 
 Source = Callable[[int], bytes]
-_FEWEST = 64  # bytes that are drawn at least: fewer leave too few bits for a digest
+_FEWEST = 256  # bytes that are drawn at least: fewer leave too few bits for a digest
 
 
 def laplace(size: int, scale: float, source: Source = os.urandom) -> Floats:
     """Returns numbers of density e^(−|x| / scale) / (2 scale), [size].
 
-    >>> laplace(2, 1.0, lambda n: bytes(n)).round(2).tolist()  # the smallest that 52 bits can give
-    [-36.04, -36.04]
+    >>> laplace(2, 1.0, lambda n: bytes(n)).round(2).tolist()  # the smallest that there are
+    [-80.41, -80.41]
     """
-    u = _uniform(size, source)
-    half = np.where(u < 0.5, u, 1 - u)  # in (0, ½]; exact, because u is a multiple of 2⁻⁵³
-    return np.where(u < 0.5, 1.0, -1.0) * scale * np.log(2 * half)
+    u, sign = _uniform(size, source)
+    return -scale * sign * np.log(u)
 
 
 def normal(size: int, std: float, source: Source = os.urandom) -> Floats:
     """Returns normal numbers of mean 0, [size]."""
-    return std * np.asarray(ndtri(_uniform(size, source)))
+    u, sign = _uniform(size, source)
+    return -std * sign * np.asarray(ndtri(u / 2))
 
 
 def on_grid(values: Floats, scale: float) -> Floats:
@@ -65,7 +66,9 @@ class Traced:
         return self._hash.hexdigest()[:16]
 
 
-def _uniform(size: int, source: Source) -> Floats:
-    """Returns numbers in (0, 1) from 52 bits each: (k + ½) / 2⁵², which float64 holds exactly."""
-    bits = np.frombuffer(source(8 * size), np.uint64) >> np.uint64(12)
-    return np.asarray((bits.astype(np.float64) + 0.5) * 2.0**-52)
+def _uniform(size: int, source: Source) -> tuple[Floats, Floats]:
+    """Returns numbers in (0, 1] with 116 bits each, and signs ±1, from 16 bytes each, whose `unused_bits` stay so."""
+    pairs = np.frombuffer(source(16 * size), "<u8").reshape(-1, 2)
+    first, second = pairs[:, 0], pairs[:, 1]
+    u = (2.0**52 * first + (second >> np.uint64(12)) + 1.0) * 2.0**-116
+    return u, np.where(second >> np.uint64(11) & np.uint64(1), 1.0, -1.0)

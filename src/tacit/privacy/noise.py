@@ -2,9 +2,13 @@
 
 A generator with a small key could be guessed, and its noise subtracted. Here every normal number is made from 8 fresh
 bytes of the operating system's source by the Box–Muller transform, in float64. `normals` is a pure function of bytes,
-so a test can give it any. A digest goes into the ledger, by which an audit sees noise that was used twice. It is made
-of the 11 bits of each number that the noise does not use: a hash of the noise itself would let anybody who guesses a
-client's text check the guess.
+so a test can give it any.
+
+A sum of noise that cannot be larger than some bound tells where it cannot come from. So the uniform number behind a
+radius has 70 bits: no number is beyond 9.85 standard deviations, which 10¹² numbers would reach with probability 10⁻⁹.
+
+A digest goes into the ledger, by which an audit sees noise that was used twice. It is made of 5 bits of each 16 bytes,
+which the noise does not use: a hash of the noise itself would let anybody who guesses a client's text check the guess.
 
 The bytes are drawn and transformed in pieces, on several threads: an accelerator trains a cohort in less time than one
 thread needs for a million numbers.
@@ -26,8 +30,7 @@ from tacit.base.randomness import generator, stream
 _SEEDED = stream("privacy noise")
 _PIECE = 1 << 16  # pairs at once: a thread's share, and small enough for a processor's cache
 _THREADS = 8
-_FEWEST = 4  # pairs that are drawn at least: fewer leave too few bits for a digest
-_UNUSED = np.uint64(2**11 - 1)  # the low bits of 8 bytes, of which a number uses 53
+_FEWEST = 16  # pairs that are drawn at least: fewer leave too few bits for a digest
 
 
 class Drawn(NamedTuple):
@@ -40,16 +43,17 @@ class Drawn(NamedTuple):
 def normals(data: bytes) -> NDArray[np.float32]:
     """Returns standard normal numbers, one for each 8 bytes; the bytes come in pairs of 8.
 
-    Box–Muller: √(−2 ln u)·(cos 2πv, sin 2πv), u in (0, 1] and v in [0, 1) with 53 bits each.
+    Box–Muller: √(−2 ln u)·(cos 2πv, sin 2πv), u in (0, 1] with 70 bits and v in [0, 1) with 53.
 
-    >>> [round(x, 3) for x in normals(bytes(16)).tolist()]  # u = 2⁻⁵³, v = 0: the largest there is
-    [8.572, 0.0]
+    >>> [round(x, 3) for x in normals(bytes(16)).tolist()]  # u = 2⁻⁷⁰, v = 0: the largest there is
+    [9.851, 0.0]
     """
     pairs = np.frombuffer(data, "<u8").reshape(-1, 2)
     values = np.empty(pairs.shape, np.float32)
-    bits = pairs >> np.uint64(11)
-    radius = np.sqrt(-2 * np.log((bits[:, 0] + 1.0) * 2.0**-53))
-    angle = bits[:, 1] * (2 * np.pi * 2.0**-53)
+    first, second = pairs[:, 0], pairs[:, 1]
+    more = second >> np.uint64(5) & np.uint64(63)
+    radius = np.sqrt(-2 * np.log((64.0 * first + more + 1.0) * 2.0**-70))
+    angle = (second >> np.uint64(11)) * (2 * np.pi * 2.0**-53)
     values[:, 0] = radius * np.cos(angle)
     values[:, 1] = radius * np.sin(angle)
     return values.reshape(-1)
@@ -80,12 +84,12 @@ def _piece(data: bytes) -> tuple[NDArray[np.float32], bytes]:
 
 
 def unused_bits(data: bytes) -> bytes:
-    """Returns the bits of random bytes that no number is made of: the lowest 11 of each 8 bytes.
+    """Returns the bits of random bytes that no number is made of: the lowest 5 of the second half of each 16 bytes.
 
-    >>> unused_bits(bytes([255] * 8)).hex(), unused_bits(bytes([0, 0] + [255] * 6)).hex()
-    ('ff07', '0000')
+    >>> unused_bits(bytes([255] * 16)).hex(), unused_bits(bytes([255] * 8 + [224] + [255] * 7)).hex()
+    ('1f', '00')
     """
-    return (np.frombuffer(data, "<u8") & _UNUSED).astype("<u2").tobytes()
+    return (np.frombuffer(data, "<u8")[1::2] & np.uint64(31)).astype(np.uint8).tobytes()
 
 
 def seeded(seed: int, t: int) -> Callable[[int], bytes]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.base.errors import TacitError
-from tacit.base.files import write_atomic
-from tacit.base.reading import read_regular
+from tacit.base.files import to_json, write_atomic
+from tacit.base.reading import read_object, read_regular
 from tacit.federated.private_setup import NO_NOISE, SEEDED
 from tacit.federated.sampling import cohort_size
 from tacit.privacy import ledger, plan_file
@@ -23,6 +23,7 @@ from tacit.runs.config import Config
 from tacit.text.catalogue import user_path
 
 PLAN = "plan.json"
+POPULATION = "population.json"  # how many clients a private run began with
 SHOW = "run `tacit privacy show RUN`"
 _WORDS = "its words are counted in everybody's text; give a list of words with text.words"
 BIAS = "the output bias is computed from counts without noise: model.bias = 'counts'"
@@ -77,10 +78,37 @@ def check_population(config: Config, plan: Plan | None, population: int) -> None
         )
 
 
-def begin(config: Config, out: Path) -> None:
-    """Writes the plan of a new private run, and the releases before its first round."""
+def begun_population(config: Config, out: Path) -> int | None:
+    """Returns how many clients a private run began with; None for a new run and one that is not private."""
+    file = out / POPULATION
+    if not config.privacy.private or not file.exists():
+        return None
+    try:
+        clients = read_object(file).get("clients")
+    except (OSError, ValueError):
+        clients = None
+    if type(clients) is not int or clients < 1:
+        raise TacitError(f"{file}: not the number of clients that a run began with; restore the file")
+    return clients
+
+
+def check_same_population(config: Config, out: Path, population: int) -> None:
+    """Refuses to resume a private run over another number of clients: its denominator and its groups would change."""
+    begun = begun_population(config, out)
+    if begun not in (None, population):
+        raise TacitError(
+            f"{out}: the run began with {begun} clients, and the text has {population} now; restore the text, or train "
+            "again"
+        )
+
+
+def begin(config: Config, out: Path, population: int) -> None:
+    """Writes what a new private run records before its first round: how many clients there are, its plan, and releases
+    without noise."""
     if not config.privacy.private:
         return
+    if not (out / POPULATION).exists():
+        write_atomic(out / POPULATION, to_json({"clients": population}) + "\n")
     if config.privacy.plan and not (out / PLAN).is_file():
         write_atomic(out / PLAN, read_regular(user_path(config.privacy.plan)))
     if ledger.read(out / ledger.NAME):

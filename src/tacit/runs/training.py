@@ -98,6 +98,7 @@ def train(
         model = language_model(config.model, len(ready.vocabulary))
         check_memory(config, model)
         privacy.check_population(config, plan, len(ready.clients))
+        privacy.check_same_population(config, out, len(ready.clients))
         privacy.check_budget(config, out)
         trainer, score = make_trainer(config, model, ready), scorer(model, ready.spelling)
         state, done, best_before = restore(config, out, trainer)
@@ -112,7 +113,7 @@ def train(
             # a hash of everybody's text would let anybody check a guess of one person's
             known = ready.people if config.privacy.noisy else ready.fingerprint
             directory.make(directory.with_fingerprint(config, known), out)
-            privacy.begin(config, out)
+            privacy.begin(config, out, len(ready.clients))
             if words is None:
                 directory.write_words(out, ready.vocabulary, ready.spelling)
         try:
