@@ -44,7 +44,7 @@ class Whitelist(NamedTuple):
     supplement: str | None
 
 
-class Asked(NamedTuple):
+class CountSettings(NamedTuple):
     """Holds the settings of a count, besides the words."""
 
     limit: float = LIMIT
@@ -74,7 +74,7 @@ def counting_config(config: Config, rounds: int) -> Config:
     )
 
 
-def counted(office: Office, asked: Asked, listed: Whitelist) -> Counted:
+def counted(office: Office, asked: CountSettings, listed: Whitelist) -> Counted:
     """Counts with the clients of an office, whose words are the whitelist; writes nothing."""
     options = asked.options()
     totals, lines = collect(
@@ -115,7 +115,7 @@ def count(
     courier: Courier,
     population: Callable[[], int],
     terms: Terms,
-    asked: Asked,
+    asked: CountSettings,
     listed: Whitelist,
 ) -> Counted:
     """Counts with the clients of a federation and writes the directory."""
