@@ -26,21 +26,21 @@ _SIDE_BY_SIDE = 128  # people a device takes at once: more do not fill it better
 
 
 class Batches(NamedTuple):
-    """Everybody's batches, in the order of training."""
+    """Holds everybody's batches, in the order of training."""
 
     rows: Rows  # [users, steps, rows, time]
     steps: Any  # [users] int32, how many are real
 
 
 class Exam(NamedTuple):
-    """Text to measure on, and which of its words the global model had right."""
+    """Holds text to measure on, and which of its words the global model had right."""
 
     batches: Batches
     right: Any  # [users, steps, rows, time] bool
 
 
 class Group(NamedTuple):
-    """People who go through the program together."""
+    """Holds people who run through the program together."""
 
     ids: Any  # [users] int32
     tuning_batches: Batches
@@ -53,7 +53,7 @@ Program = Callable[[Params, Group, Any], Any]
 
 
 class Steps(NamedTuple):
-    """How many steps the loops take: those of the longest person who runs side by side."""
+    """Holds the numbers of steps of the loops: those of the longest person in a parallel group."""
 
     tuning_batches: Array
     exams: tuple[Array, ...]
