@@ -56,10 +56,10 @@ class CountSettings(NamedTuple):
         return CountOptions((self.limit,), rounds=self.rounds, privacy=self.privacy)
 
 
-def find_whitelist(config: Config, given: str | None = None, beside: str | None = None) -> Whitelist:
+def find_whitelist(config: Config, given: str | None = None, source: str | None = None) -> Whitelist:
     """Returns the words of a file, or the commonest of a text that is not the clients'; by default of new typists."""
     text = dataclasses.replace(config.text, corpus=CLIENTS, case="lower")
-    found = supplement.find(text, config.typists, beside or "typists", None)
+    found = supplement.find(text, config.typists, source or "typists", None)
     words, _ = whitelisted(CountOptions(whitelist=given), found, config, None)
     is_file = given is not None and not (given.isdecimal() and not Path(given).exists())
     return Whitelist(words, None if is_file or found is None else found.name)
