@@ -48,9 +48,9 @@ def test_each_topology_has_its_own_ngrams_and_the_weights_of_the_network(
     assert sorted(tree(out)) == FILES
     loaded = runs.load(run)
     words = loaded.vocabulary.words
-    beside = supplement.find(loaded.config.text, loaded.config.typists, None, None)
-    assert beside is not None
-    text = beside.packed(loaded.vocabulary)
+    extra = supplement.find(loaded.config.text, loaded.config.typists, None, None)
+    assert extra is not None
+    text = extra.packed(loaded.vocabulary)
     external = grams_of(sentences_of(text.tokens, text.offsets, words), words)
     drawn = sampling.draw(sampling.network(loaded.model, loaded.params), 0, SENTENCES)
     inferred = grams_of(sentences_of(drawn.tokens, drawn.offsets, words), words)
@@ -98,9 +98,9 @@ def test_capitals(distilled: Make, tacit: Commands, run: Path) -> None:
     upper = {gram[0]: 10**p for gram, (p, _) in rows(cased).items() if len(gram) == 1}
     assert not any(word != word.lower() for word in lower) and {"I", "Hi", "The", "the"} <= set(upper)
     assert {word.lower() for word in upper} == set(lower)  # no other words
-    beside = supplement.find(runs.load(run).config.text, runs.load(run).config.typists, None, None)
-    assert beside is not None
-    written = Counter(word for message in beside.written() for word in message)
+    extra = supplement.find(runs.load(run).config.text, runs.load(run).config.typists, None, None)
+    assert extra is not None
+    written = Counter(word for message in extra.written() for word in message)
     capitals = {word for word in upper if word != word.lower()}
     assert all(written[word] for word in capitals) and len(capitals) > 20
     assert capitals >= {w for w, n in written.items() if n > 1 and w != w.lower() and w.lower() in lower}

@@ -64,7 +64,7 @@ def test_the_demo_leaves_a_report_of_five_models(
         cells = [f"{row['delta_mean']:.4f}", f"{row['relative']:.1%}", f"{row['gain_share']:.1%}"]
         assert all(f"<td>{cell}</td>" in page for cell in cells)
     assert f"<td>{figures['gate']['worse_share_without']:.1%}</td>" in page
-    assert "\n6 people fine-tune the model on their own text with settings " in said
+    assert "\n6 people fine-tune the model on their own text. " in said
     gate, before = tuned["gate"], tuned["best"]["baseline"]
     assert gate["baseline"] == pytest.approx(before, abs=1e-4)  # the same people and words
     assert f"mean accuracy goes to {before + gate['delta_mean']:.1%} and {gate['worse_share']:.1%}" in said

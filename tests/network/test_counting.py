@@ -21,7 +21,7 @@ from tacit.counts.unigrams import counting
 from tacit.federated.sampling import SamplingConfig
 from tacit.federated.word_counts import log_frequencies, word_counts
 from tacit.network import beginning, training
-from tacit.network.counting import Asked, Whitelist, count, find_whitelist
+from tacit.network.counting import CountSettings, Whitelist, count, find_whitelist
 from tacit.network.office import Office, Terms
 from tacit.network.person import Device, person_text
 from tacit.network.tasks.count import network_round
@@ -135,7 +135,7 @@ def test_a_client_refuses_limits_that_are_none(devices: list[Device]) -> None:
 def test_the_directory_is_that_of_tacit_count(
     devices: list[Device], texts: list[list[str]], tmp_path: Path
 ) -> None:
-    arguments = (Direct(devices), lambda: 5, Terms(), Asked(1000.0, 2), Whitelist(LIST, None))
+    arguments = (Direct(devices), lambda: 5, Terms(), CountSettings(1000.0, 2), Whitelist(LIST, None))
     count(settings(), tmp_path / "counts", *arguments)
     lines = [line.split("\t") for line in (tmp_path / "counts/counts.tsv").read_text("utf-8").splitlines()]
     expected = by_hand(texts, 1000)
@@ -149,7 +149,7 @@ def test_the_directory_is_that_of_tacit_count(
 
 
 def test_a_private_count_has_noise_and_its_release(devices: list[Device], tmp_path: Path) -> None:
-    asked = Asked(50.0, 2, Privacy(1e5))
+    asked = CountSettings(50.0, 2, Privacy(1e5))
     found = count(
         settings(), tmp_path / "counts", Direct(devices), lambda: 3, Terms(), asked, Whitelist(LIST, None)
     )
@@ -168,7 +168,7 @@ def test_without_clients_or_words_it_is_one_line(devices: list[Device], tmp_path
             Direct(who),
             lambda: 3,
             Terms(deadline=0),
-            Asked(),
+            CountSettings(),
             Whitelist(words, None),
         )
 

@@ -116,8 +116,8 @@ def group(world):
     users = world.users
     early, late = split.text_of_parts(users, 0, 2), split.text_of_parts(users, 2, 3)
     client = ClientConfig(batch=3)
-    lessons = tuning.lessons(early, users.ids, client, 0, tuning.lesson_grid(early, client, 12), LIMIT)
-    return groups.Group(users.ids.astype(np.int32), lessons, (world.trial.third.exam,), ()), late
+    batches = tuning.tuning_batches(early, users.ids, client, 0, tuning.tuning_grid(early, client, 12), LIMIT)
+    return groups.Group(users.ids.astype(np.int32), batches, (world.trial.third.exam,), ()), late
 
 
 @pytest.fixture(scope="module")
@@ -174,22 +174,26 @@ def test_every_step_of_everybody_has_a_key_of_its_own(group, executor, monkeypat
     (found,) = groups.in_groups(program, PARAMS, group[0], [np.ones(5)], 6)
     for k, number in enumerate(group[0].ids.tolist()):
         own = jax.random.fold_in(jax.random.key(0), number)
-        draws = [jax.random.uniform(jax.random.fold_in(own, i)) for i in range(group[0].lessons.steps[k])]
+        draws = [
+            jax.random.uniform(jax.random.fold_in(own, i)) for i in range(group[0].tuning_batches.steps[k])
+        ]
         moved = PARAMS["output_bias"] - found.model["output_bias"][k]
         np.testing.assert_allclose(moved, sum(map(float, draws)), rtol=1e-4)
 
 
 def test_tuning_ends_with_the_batch_that_reaches_the_limit():
     text = pack([[np.array([0, 3, 4, 5, 1])] * 10], ["ana"])  # four tokens each
-    whole = tuning.lessons(text, np.array([0]), ClientConfig(batch=2, batching="sentences"), 0, None)
+    whole = tuning.tuning_batches(text, np.array([0]), ClientConfig(batch=2, batching="sentences"), 0, None)
     assert whole.steps.tolist() == [5] and tuning.tokens_in(whole).tolist() == [40]
     for limit, steps in ((1, 1), (8, 1), (9, 2), (16, 2), (17, 3), (999, 5)):
-        cut = tuning.lessons(text, np.array([0]), ClientConfig(batch=2, batching="sentences"), 0, None, limit)
+        cut = tuning.tuning_batches(
+            text, np.array([0]), ClientConfig(batch=2, batching="sentences"), 0, None, limit
+        )
         assert cut.steps.tolist() == [steps] and tuning.tokens_in(cut).tolist() == [8 * steps]
     twice = ClientConfig(batch=2, epochs=2)
-    packed = tuning.lessons(text, np.array([0]), twice, 0, Grid(2, 4), 30)
+    packed = tuning.tuning_batches(text, np.array([0]), twice, 0, Grid(2, 4), 30)
     assert tuning.tokens_in(packed).tolist() == [32]
-    room = tuning.lesson_grid(text, ClientConfig(batch=2), 12)
+    room = tuning.tuning_grid(text, ClientConfig(batch=2), 12)
     assert room.time == 16  # 12 words and the end, also where nobody here has typed so many
 
 

@@ -83,7 +83,7 @@ def data_describe(
     for name, part in parts.items():
         print_table([[name, ""], *map(list, statistics.rows(part.statistics))])
         if part.too_large:
-            say(f"more than {copies.MOST:,} messages: duplicated people were not looked for")
+            say(f"more than {copies.MOST:,} messages: no search for duplicated people")
         for note in part.notes():
             say(note)
 

@@ -123,7 +123,7 @@ def evaluate(
         return
     print_table(scores_table(figures))
     if federated:
-        say(f"{figures['people']:,} people reported; the sums of their scores are all that is known of them")
+        say(f"{figures['people']:,} people reported; only the sums of their scores are used")
 
 
 def scores_table(figures: dict[str, Any]) -> list[list[str]]:

@@ -101,7 +101,7 @@ def invite(
         return
     assert out is not None
     directory.invite(place, name, out)
-    say(f"{out}: give it to {name} as you would give a password")
+    say(f"{out}: send it to {name} like a password")
 
 
 @federation.command("remove")
@@ -117,7 +117,7 @@ def remove(
     from tacit.network import federation as directory
 
     directory.remove(place, name)
-    say(f"{name} cannot take part in {place} any more; a running server sees to it within seconds")
+    say(f"{name} cannot take part in {place} any more; a running server locks the key out within seconds")
 
 
 @federation.command("server")

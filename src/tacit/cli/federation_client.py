@@ -48,7 +48,7 @@ def client(
     start_jax()
     check_devices()  # before anything is promised to a server
     invitation = directory.read_invitation(file)
-    from tacit.network.admission import knock, patiently
+    from tacit.network.admission import check_certificate, until_admitted
     from tacit.network.conditions import OPEN, named
     from tacit.network.leaving import has_left
     from tacit.network.manners import Manners, seconds
@@ -60,8 +60,8 @@ def client(
 
     manners = Manners(named(conditions) if conditions else OPEN, seconds(period))
     journal = journal_of(file)
-    knock(invitation)
-    patiently(
+    check_certificate(invitation)
+    until_admitted(
         lambda: run_client(
             invitation,
             data,

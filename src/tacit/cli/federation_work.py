@@ -90,8 +90,8 @@ def count(
     from tacit.counts.count import KIND
     from tacit.counts.counted import check_options
     from tacit.counts.report import privacy_fact
-    from tacit.network.assignments import count_said
-    from tacit.network.counting import LIMIT, Asked, counting_config, find_whitelist
+    from tacit.network.assignments import count_order
+    from tacit.network.counting import LIMIT, CountSettings, counting_config, find_whitelist
     from tacit.network.office import Terms
     from tacit.network.orders import check_served, give
     from tacit.network.settings import check_config
@@ -99,7 +99,7 @@ def count(
     from tacit.runs.config import from_anywhere, resolve
 
     privacy = count_privacy(epsilon, delta, mechanism, None)
-    asked = Asked(limit if limit is not None else 100.0 if privacy else LIMIT, rounds, privacy)
+    asked = CountSettings(limit if limit is not None else 100.0 if privacy else LIMIT, rounds, privacy)
     check_options(asked.options())
     config = counting_config(networked(from_anywhere(resolve("fedavg", assignments({}, set_)))), rounds)
     check_config(config)
@@ -107,7 +107,7 @@ def count(
     check_served(place)
     start_jax()
     listed = find_whitelist(config, whitelist, supplement)
-    said = {"config": settings.tables(config), **count_said(asked, listed)}
+    said = {"config": settings.tables(config), **count_order(asked, listed)}
     give(place, "count", said, out, Terms(deadline), listed.words)
     summary = transaction.summary_of(out, KIND) or {}
     if as_json:
@@ -183,7 +183,7 @@ def personalize(
 
     flower.require()
     from tacit.base import transaction
-    from tacit.network.assignments import personalize_said
+    from tacit.network.assignments import personalize_order
     from tacit.network.office import Terms
     from tacit.network.orders import check_served, give
     from tacit.personal.job import PersonalOptions, check_options, read_word_run
@@ -209,7 +209,7 @@ def personalize(
     read_word_run(run)
     transaction.check(out, KIND)
     check_served(place)
-    said = {"run": str(run.resolve()), **personalize_said(options)}
+    said = {"run": str(run.resolve()), **personalize_order(options)}
     give(place, "personalize", said, out, Terms(deadline))
     summary = transaction.summary_of(out, KIND) or {}
     show(summary, out, as_json)

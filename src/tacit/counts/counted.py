@@ -94,10 +94,10 @@ def counted_words(
     if options.privacy and options.privacy.words:
         return _open_words(config, options.privacy, data, progress)
     config = dataclasses.replace(config, text=dataclasses.replace(config.text, case="lower"))
-    beside = supplement.find(config.text, config.typists, options.supplement, data)
-    own = beside is None and options.whitelist is None
+    extra = supplement.find(config.text, config.typists, options.supplement, data)
+    own = extra is None and options.whitelist is None
     ready = _own_words(config, options, data) if own else None
-    words, central = (ready.vocabulary, None) if ready else whitelisted(options, beside, config, data)
+    words, central = (ready.vocabulary, None) if ready else whitelisted(options, extra, config, data)
     ready = ready or prepare(config, words, data)
     clients, rounds = len(ready.clients), options.rounds or config.training.rounds
     if options.cohort > clients:
@@ -121,7 +121,7 @@ def counted_words(
     check_seen(totals)
     # a keyboard with room for every word seen would hold the same words for every λ
     capacity = options.capacity or min(MOST_WORDS, max(1, seen // 2))
-    text = beside.packed(words) if beside else None
+    text = extra.packed(words) if extra else None
     table = _table(options, words, capacity, ready, totals, central, text)
     chosen = _choose(
         options.limits, [score_counts(counts, words, capacity, ready.valid) for counts in totals]
@@ -133,9 +133,9 @@ def counted_words(
         {
             "name": config.name,
             "corpus": config.text.corpus,
-            "supplement": beside.name if beside else None,
+            "supplement": extra.name if extra else None,
             "whitelist": len(words) - len(SPECIALS),
-            "whitelist_from": _words_from(config, options, beside),
+            "whitelist_from": _words_from(config, options, extra),
             "capacity": capacity,
             "clients": clients,
             "cohort": cohort,
@@ -170,11 +170,11 @@ def _own_words(config: Config, options: CountOptions, data: Path | None) -> Prep
     return prepare(dataclasses.replace(config, text=text), None, data)
 
 
-def _words_from(config: Config, options: CountOptions, beside: Supplement | None) -> str:
+def _words_from(config: Config, options: CountOptions, extra: Supplement | None) -> str:
     """Returns where the whitelist comes from, for the summary."""
     if options.whitelist and not options.whitelist.isdecimal():
         return "a file"
-    if beside:
+    if extra:
         return "the supplement"
     return "text.words" if config.text.words else "the clients' own text"
 
@@ -314,23 +314,23 @@ def ranked(words: Vocabulary, counts: Floats) -> tuple[list[tuple[str, int]], in
 
 
 def whitelisted(
-    options: CountOptions, beside: Supplement | None, config: Config, data: Path | None
+    options: CountOptions, extra: Supplement | None, config: Config, data: Path | None
 ) -> tuple[Vocabulary, Floats | None]:
     """Returns the whitelist, and how often the supplement has each of its words, [V]."""
     given = options.whitelist
     size = int(given) if given and given.isdecimal() and not Path(given).exists() else None
     if size == 0:
         raise TacitError("--whitelist 0 is empty; give at least one word to count")
-    if beside is None and (given is None or size is not None):
+    if extra is None and (given is None or size is not None):
         raise TacitError(
             f"no whitelist for {config.text.corpus}; give --whitelist FILE, or --supplement CORPUS to take its words"
         )
     words = whitelist.read(user_path(given), config.text.locale) if given and size is None else None
-    if beside is None:
+    if extra is None:
         assert words is not None
         return words, None
-    counts = whitelist.word_counts(read_population(beside.text, beside.typists, data), config.text.locale)
-    words = words or whitelist.commonest(counts, size or 0, beside.name)
+    counts = whitelist.word_counts(read_population(extra.text, extra.typists, data), config.text.locale)
+    words = words or whitelist.commonest(counts, size or 0, extra.name)
     return words, np.array([0.0] * len(SPECIALS) + [float(counts[w]) for w in words.words[len(SPECIALS) :]])
 
 

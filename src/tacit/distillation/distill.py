@@ -66,14 +66,17 @@ def distill(
         sizes, facts = write_model(folder, distilled, name, given, language)
         options = replace(options, topology=distilled.topology)
         figures = measure(run, distilled, options, text, folder / "model.tacit")
-        beside = {"supplement": distilled.beside, "supplement_corpus": distilled.corpus}
+        supplement = {
+            "supplement": distilled.supplement_name,
+            "supplement_corpus": distilled.supplement_corpus,
+        }
         about = {"format": KIND.format, "name": name, "base": runs.digest(path)}
         counted = [] if options.client_counts is None else [COUNTED]
         private = spending.of_model(path, *([options.unigrams] if options.unigrams else []), further=counted)
-        summary = {**about, **beside, **figures, "bytes": sizes, "dictionary": facts, **private}
+        summary = {**about, **supplement, **figures, "bytes": sizes, "dictionary": facts, **private}
         files.write_atomic(folder / "summary.json", files.to_json(summary) + "\n")
-    if distilled.corpus:  # for `tacit serve`, which builds a model of the supplement
-        consent.remember(distilled.corpus, (path / "config.toml").read_bytes())
+    if distilled.supplement_corpus:  # for `tacit serve`, which builds a model of the supplement
+        consent.remember(distilled.supplement_corpus, (path / "config.toml").read_bytes())
     return summary
 
 

@@ -70,8 +70,8 @@ class Distilled(NamedTuple):
     vocabulary: Vocabulary
     model: Automaton
     supplement: Automaton | None  # Kneser-Ney of the supplemental corpus, the same size
-    beside: str | None  # the name of that corpus, for reports
-    corpus: str | None  # the same for `--supplement`, with a full path
+    supplement_name: str | None  # of that corpus, for reports
+    supplement_corpus: str | None  # the same for `--supplement`, with a full path
     caser: casing.Caser | None
     topology: Choice
 
@@ -89,10 +89,10 @@ def distilled_model(
     `run.prepare(data).clients` has it, which only `client_counts` reads.
     """
     mix = _mix(run, options, clients)
-    beside = supplement.find(run.config.text, run.config.typists, options.supplement, data)
-    topology: Choice = options.topology or ("r" if beside else "i")
+    extra = supplement.find(run.config.text, run.config.typists, options.supplement, data)
+    topology: Choice = options.topology or ("r" if extra else "i")
     options = replace(options, topology=topology)
-    if beside is None and (topology != "i" or options.cased):
+    if extra is None and (topology != "i" or options.cased):
         what = "capitals" if options.cased else f"the n-grams of topology {topology}"
         raise TacitError(
             f"{what} come from a corpus that is not the clients'; give --supplement CORPUS, or --topology i without "
@@ -102,10 +102,10 @@ def distilled_model(
     uncased = words_of(run)
     counts = unigram_counts(options)
     locale = find(run.config.text.locale)
-    caser = casing.fit(_cased(beside), uncased, locale=locale) if options.cased and beside else None
+    caser = casing.fit(_cased(extra), uncased, locale=locale) if options.cased and extra else None
     words = caser.cased.words if caser else uncased
     options = _with_room(options, len(words) - 1, len(counts.keys() - set(uncased.words)))
-    supplemental = _of_supplement(beside, words, caser, options) if beside else None
+    supplemental = _of_supplement(extra, words, caser, options) if extra else None
     recast = capitals.recast(caser) if caser else None
     source = sampling.network(word_run.model, word_run.params) if word_run else None
     if run.spelling:
@@ -119,7 +119,7 @@ def distilled_model(
             model, words, counts, options.unigram_weight, variants=shares, locale=locale
         )
     require(model, words)
-    name, corpus = (beside.name, beside.text.corpus) if beside else (None, None)
+    name, corpus = (extra.name, extra.text.corpus) if extra else (None, None)
     return Distilled(words, model, supplemental, name, corpus, caser, topology)
 
 
@@ -193,20 +193,20 @@ def _mix(run: runs.Run, options: DistillOptions, clients: ClientText | None) -> 
     return lambda shape, counts: mixed(shape, counts, client_counts(shape, text, limit))
 
 
-def _cased(beside: Supplement) -> list[list[str]]:
-    written = beside.written()
+def _cased(extra: Supplement) -> list[list[str]]:
+    written = extra.written()
     if not any(word != word.lower() for message in written for word in message):
-        raise TacitError(f"--cased: {beside.name} has no capitals; give a --supplement with proper capitals")
+        raise TacitError(f"--cased: {extra.name} has no capitals; give a --supplement with proper capitals")
     return written
 
 
 def _of_supplement(
-    beside: Supplement, words: Vocabulary, caser: casing.Caser | None, options: DistillOptions
+    extra: Supplement, words: Vocabulary, caser: casing.Caser | None, options: DistillOptions
 ) -> Automaton:
     if caser:
-        text = Sentences(*casing.encode(caser.cased, beside.written()))
+        text = Sentences(*casing.encode(caser.cased, extra.written()))
     else:
-        packed = beside.packed(words)
+        packed = extra.packed(words)
         text = Sentences(packed.tokens.astype(np.int64), packed.offsets)
     return from_corpus(text, len(words), options.order, options.max_ngrams)
 

@@ -1,4 +1,4 @@
-"""Reproduction of the papers' tables and figures: one TOML file for each, and the runner that measures its rows.
+"""Reproduces the papers' tables and figures: one TOML file for each, and a runner that measures its rows.
 
     entries/*.toml   one table or figure each: its rows, the published values, the paper's claims
     entry            reads those files

@@ -1,12 +1,13 @@
-"""Typists who type into several applications, and a server that sees one mix of them (paper 5, section 6.3).
+"""Generates typists who type into several applications, and mixes of these (paper 5, section 6.3).
 
 The paper's server learns from logs: 60 % chat, 35 % web input, 5 % long-form text (Table 5). Its clients learn from
 their caches: 66 % chat, 16 % social media, 5 % web input, 12 % other (Table 6; the sum is 99 %). So a server model and
-a federated one meet different text, whatever the algorithm. Here a typist's messages go to one of three applications:
+a federated model learn from different text, whatever the algorithm. Here a typist's messages go to one of three
+applications:
 
-    messages   a message as it was typed                            chat and social media
-    search     its first four words that are no function words      web input
-    notes      three messages, one after the other                  long-form text and other
+    messages   a message as it was typed                                 chat and social media
+    search     its first four words that are not function words          web input
+    notes      three messages, one after the other                       long-form text and other
 
 An application is drawn for each message by the shares of a mix; the draw depends only on the typist and the message.
 """
@@ -42,7 +43,7 @@ _FUNCTION_WORDS = frozenset(_FUNCTION.split())
 
 
 class Typed(NamedTuple):
-    """What was typed into an application."""
+    """Holds what was typed into an application."""
 
     app: App
     text: str

@@ -1,10 +1,9 @@
 """Trains the network that several rows share, once for each seed.
 
-Tables of papers 3 and 4 ask what becomes of one trained model: fine-tuned with other settings, or distilled on other
-n-grams. The model is trained by `tacit train`'s own function. Its directory is named by a hash of its settings, so an
-interrupted training resumes, rows of other settings get a model of their own, and entries share one: it is kept in
-results/.parts, which git ignores. With `text.inventory` = "counted",
-pieces come from the clients' word counts (paper 4, section 7.1), made by `tacit count`'s function.
+Tables of papers 3 and 4 fine-tune or distil one trained model in different ways. The model is trained by the function
+of `tacit train`. Its directory is named by a hash of its settings, so an interrupted training resumes, and entries with
+the same settings share a model. It is kept in results/.parts, which git ignores. With `text.inventory` = "counted",
+pieces come from the clients' word counts (paper 4, section 7.1), made by the function of `tacit count`.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def trained(settings: Settings, seed: int, place: Place, supplement: str | None 
 
 @contextlib.contextmanager
 def made_once(path: Path, last: str) -> Iterator[bool]:
-    """Locks what rows share, and yields whether its last file is missing; another process gets `InUse`."""
+    """Locks a folder that rows share, and yields whether its last file is missing; another process gets `InUse`."""
     lock = path.with_name(f"lock.{path.name}")
     with made_and_held(lock):
         yield not (path / last).is_file()

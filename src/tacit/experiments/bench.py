@@ -1,11 +1,11 @@
-"""How fast a cohort trains here: the workloads of the benchmarks, timed.
+"""Times the training of a cohort on this machine, for `tacit bench`.
 
-A workload is one round of FedAvg on a tied GRU: so many clients, each making so many SGD steps on batches that
-are full to the last cell. `ragged` is a cohort of the built-in typists instead, with clients and
-sentences of all sizes. The time is the median of several repeats after a warm-up, compilation left out.
+A workload is one round of FedAvg on a tied GRU, with a fixed number of clients that make a fixed number of SGD steps on
+batches without empty cells. `ragged` is a cohort of the built-in typists instead, with clients and sentences of all
+sizes. The time is the median of several repeats after a warm-up, without compilation.
 
-Beside the time stands what the device could do: the shares of its measured matrix rate and copy rate that the
-step's arithmetic, and the bytes it cannot avoid moving, come to.
+The time is compared with what the device could do: the arithmetic of a step as a share of the measured rate of matrix
+products, and the bytes that it must move as a share of the measured rate of copies.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tacit.text.typists import TypistsConfig
 
 
 class Workload(NamedTuple):
-    """The shape of a round."""
+    """Holds the shape of a round."""
 
     clients: int
     batch: int
@@ -62,7 +62,7 @@ ON_CPU = {"gboard": {"clients": 10}, "paper": {"steps": 3}, "ragged": {"clients"
 
 
 def workload(name: str) -> Workload:
-    """A workload by name, cut to what a CPU does in reasonable time where there is no accelerator."""
+    """Returns a workload by name, reduced on a CPU to what it does in reasonable time."""
     if name not in WORKLOADS:
         raise TacitError(f"no workload '{name}'{nearest(name, WORKLOADS)}")
     smaller = ON_CPU.get(name, {}) if jax.default_backend() == "cpu" else {}
@@ -70,7 +70,7 @@ def workload(name: str) -> Workload:
 
 
 def random_cohort(work: Workload) -> Cohort:
-    """Clients full of random words."""
+    """Returns clients whose batches are full of random words."""
     draw = generator(0, work.clients)
     words = draw.integers(3, work.vocabulary, (work.clients, work.steps, work.batch, work.time + 1), np.int32)
     words[..., 0] = 0
@@ -79,7 +79,7 @@ def random_cohort(work: Workload) -> Cohort:
 
 
 def typists_cohort(work: Workload) -> Cohort:
-    """Clients of the built-in typists, of all sizes."""
+    """Returns clients of the built-in typists, of all sizes."""
     ready = prepare(TextConfig(vocabulary=work.vocabulary), PartitionConfig(), TypistsConfig(), seed=0)
     assert isinstance(ready.clients, Packed)
     client, sampling = ClientConfig(batch=work.batch), SamplingConfig(clients=work.clients)
@@ -156,7 +156,7 @@ def measure(
 
 
 def timed(work: Callable[[], Any], repeats: int) -> float:
-    """The median of so many runs, after one that compiles."""
+    """Returns the median time of several runs, after one that compiles."""
     jax.block_until_ready(work())
     times = []
     for _ in range(repeats):
@@ -168,10 +168,10 @@ def timed(work: Callable[[], Any], repeats: int) -> float:
 
 @lru_cache
 def device_rates(precision: str) -> dict[str, float]:
-    """What one device does at best: large copies (bytes read and written) and large matrix products.
+    """Returns the best rates of one device, of large copies (bytes read and written) and of large matrix products.
 
-    One program makes so many of them that it runs for a tenth of a second or so: to launch it takes up to a tenth of
-    a millisecond, which would be a third of the time of a single copy on a fast accelerator.
+    One program makes so many of them that it runs for about a tenth of a second. Launching it takes up to a tenth of a
+    millisecond, which would be a third of the time of a single copy on a fast accelerator.
     """
     cpu = jax.default_backend() == "cpu"
     devices = len(jax.local_devices()) if not cpu else 1  # on a CPU one product uses all cores
@@ -182,14 +182,14 @@ def device_rates(precision: str) -> dict[str, float]:
 
 
 def copy_rate(floats: int, times: int) -> float:
-    """Bytes read and written in a second by one program that goes over an array so many times, adding 1 to each."""
+    """Returns the bytes read and written in a second by one program that adds 1 to an array several times."""
     x = jnp.zeros(floats)  # float32: 4 bytes read and 4 written each time
     copy = jax.jit(lambda v: jax.lax.fori_loop(0, times, lambda _, v: v + 1, v))
     return 8 * floats * times / timed(lambda: copy(x), 5)
 
 
 def product_rate(n: int, times: int, kind: Any) -> float:
-    """Operations a second of one program that multiplies n × n matrices so many times."""
+    """Returns the operations a second of one program that multiplies n × n matrices several times."""
     a = jax.random.normal(jax.random.key(0), (n, n), kind) / jnp.sqrt(n).astype(kind)  # products stay near 1
     precision = None if kind == jnp.bfloat16 else "highest"
     multiply = jax.jit(
@@ -199,7 +199,7 @@ def product_rate(n: int, times: int, kind: Any) -> float:
 
 
 def memory_used_mb(program: Any) -> float:
-    """What a compiled program holds on a device at most: its arguments, its result and all between."""
+    """Returns the most memory of a compiled program on a device: arguments, result and everything between."""
     sizes = program.memory_analysis()
     held = sizes.argument_size_in_bytes + sizes.output_size_in_bytes + sizes.temp_size_in_bytes
     return float(held - sizes.alias_size_in_bytes) / 2**20

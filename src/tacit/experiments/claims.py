@@ -79,7 +79,7 @@ def _sign(a: float, b: float, low: bool) -> int:
 
 
 def _alike(one: Sequence[float], factor: float) -> bool:
-    """Returns whether all rows are within a factor of one another, in either direction."""
+    """Returns whether all rows are within a factor of each other, in either direction."""
     return max(one) <= factor * min(one) and math.isfinite(max(one))
 
 

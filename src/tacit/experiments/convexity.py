@@ -1,4 +1,4 @@
-"""The optimum of a convex problem from an independent solver, as the reference for federated training.
+"""Computes the optimum of a convex problem by an independent solver, as the reference for federated training.
 
 F = Σ p_k F_k, where F_k is the mean cross-entropy of device k plus ridge/2 ‖w‖². Γ = F* − Σ p_k F_k* measures how far
 the devices are from sharing one optimum (paper 5, section 5.3). The solver is scipy's L-BFGS in float64, from zero.
@@ -17,7 +17,7 @@ from tacit.models.base import Params
 
 
 class Optimum(NamedTuple):
-    """The optimum of a convex federated problem."""
+    """Holds the optimum of a convex federated problem."""
 
     loss: float  # F*
     gamma: float  # Γ

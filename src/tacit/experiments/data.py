@@ -1,4 +1,4 @@
-"""Readers of the labelled public datasets (MNIST, SMS Spam Collection), and small synthetic stand-ins.
+"""Reads the labelled public datasets (MNIST, SMS Spam Collection), and generates small stand-ins.
 
 Names and paths are those of `tacit data list`: DIR/mnist/train-images-idx3-ubyte.gz and so on, plain or gzipped, under
 the directory given by `--data`. Stand-ins are generated from a seed, so that quick runs and tests need no data.

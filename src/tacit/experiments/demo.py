@@ -1,8 +1,8 @@
-"""The demonstration: the whole way of the data on the built-in typists, and a report to look at.
+"""Runs the demonstration on the built-in typists, from training to personalisation, and writes its report.
 
-A federated run, the same model trained centrally, a 5-gram Kneser-Ney on the same pooled text, and the small n-gram
-model that the federated network is made into; measured on the same held-out people and shown side by side. And what
-it does to forty more people if each tunes the network on their own text, with the gate and without.
+It trains a federated run, the same model centrally, and a Kneser-Ney 5-gram on the same pooled text, and distils the
+federated network into a small n-gram model. All are measured on the same held-out people and shown together. Then forty
+more people fine-tune the network on their own text, with the gate and without.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KEYS = KeyboardOptions(
 
 
 def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
-    """Carry out the demonstration in `out`; returns the path of its report."""
+    """Runs the demonstration in `out`; returns the path of its report."""
     config = resolve("demo", overrides)
     central = resolve("demo-central", overrides)
     if config.text != central.text or config.typists != central.typists:
@@ -110,13 +110,13 @@ def demo(out: Path, overrides: tuple[str, ...] = ()) -> Path:
 
 
 def distilled(ready: Prepared) -> DistillOptions:
-    """What of the network goes into a small n-gram model: as many sentences as the clients typed, 20,000 at most."""
+    """Returns the options of the distillation: as many sentences as the clients typed, 20,000 at most."""
     assert isinstance(ready.clients, Packed)
     return DistillOptions(max_ngrams=100_000, sentences=min(20_000, len(ready.clients.offsets) - 1))
 
 
 def _made(file: Path, base: str) -> dict[str, Any] | None:
-    """Returns the summary of the distilled model, if there is one and it was distilled from this network."""
+    """Returns the summary of the distilled model, if it was distilled from this network; else None."""
     try:
         small = read_object(file)
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ def _made(file: Path, base: str) -> dict[str, Any] | None:
 
 
 def personalisation(run: Path, out: Path) -> dict[str, Any] | None:
-    """Tunes the run's network for a few people, unless that was done; None if nobody has enough text."""
+    """Fine-tunes the run's network for a few people, unless that was done; returns None if nobody has enough text."""
     earlier = personalize.earlier_summary(out, run)
     if earlier is not None:
         return earlier
@@ -139,7 +139,7 @@ def personalisation(run: Path, out: Path) -> dict[str, Any] | None:
 
 
 def ngram_facts(small: dict[str, Any]) -> list[tuple[str, str]]:
-    """The distilled model in numbers: what a phone would load."""
+    """Returns figures of the distilled model, which a phone would load."""
     drawn, time = f"{small['sentences']:,} sentences of the network", small["latency_us"]
     return [
         ("n-grams of the distilled model", f"{small['ngrams']:,}, weights from {drawn}"),
@@ -149,7 +149,7 @@ def ngram_facts(small: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
-    """The first sentence of the page."""
+    """Returns the first sentence of the page."""
     test = facts["test"]
     return (
         f"{clients} typists, made by a program, trained one model in {config.training.rounds} rounds, with "
@@ -160,7 +160,7 @@ def lead(config: Config, facts: dict[str, Any], clients: int) -> str:
 
 
 def fit_ngram(ready: Prepared, order: int) -> tuple[kneser_ney.KneserNey, dict[str, Any]]:
-    """A Kneser-Ney model of the pooled training text, and its figures."""
+    """Returns a Kneser-Ney model of the pooled training text, and its figures."""
     assert isinstance(ready.clients, Packed)
     model = kneser_ney.fit(ready.clients.tokens, ready.clients.offsets, len(ready.vocabulary), order)
 
@@ -175,7 +175,7 @@ def fit_ngram(ready: Prepared, order: int) -> tuple[kneser_ney.KneserNey, dict[s
 def suggestions(
     federated: Path, central: Path, ngram: kneser_ney.KneserNey
 ) -> dict[str, dict[str, list[tuple[str, float]]]]:
-    """What each model would suggest after a few openings."""
+    """Returns what each model suggests after a few openings."""
     sources = {
         "federated": open_model(federated).source,
         "central": open_model(central).source,
@@ -188,6 +188,6 @@ def suggestions(
 
 
 def _numbers(config: Config) -> list[tuple[str, str]]:
-    """What `tacit data describe` says of the text."""
+    """Returns the figures of `tacit data describe` for the text."""
     source = read_population(config)
     return statistics.rows(statistics.describe(source.train if isinstance(source, SplitCorpus) else source))

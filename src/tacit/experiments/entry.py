@@ -50,7 +50,7 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table: its settings and the published values."""
+    """Holds one row of a table: its settings and the published values."""
 
     label: str
     settings: Settings
@@ -65,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Metric:
-    """A measured value and its format."""
+    """Describes a measured value and its format."""
 
     name: str
     label: str
@@ -83,7 +83,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Claim:
-    """A checkable claim of a paper: an order of rows, rows that are alike, or one row against a number."""
+    """Describes a checkable claim of a paper: an order of rows, similar rows, or one row compared with a number."""
 
     says: str
     metric: str
@@ -105,7 +105,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot of the rows' curves, or of one metric over a setting."""
+    """Describes a plot of the rows' curves, or of one metric over a setting."""
 
     curve: str = ""  # name of the curve
     also: str = ""  # a second curve of the same rows
@@ -122,7 +122,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Entry:
-    """One table or figure."""
+    """Describes one table or figure."""
 
     name: str
     title: str

@@ -1,8 +1,8 @@
-"""Federated training of classifiers: cohorts of labelled points for the federation that trains text.
+"""Trains classifiers federatedly, with cohorts of labelled points in the federation that trains text.
 
-A batch carries its points and a pace, a factor on the step: with it a rate can change within a round, as
-η_t = 2/(μ(γ + t)) of paper 5's section 5.4 does. Work is cut either into epochs of batches (`client.epochs`,
-as McMahan et al.) or into E steps on batches drawn with replacement (`steps`, what the theory speaks of).
+A batch has its points and a pace, a factor on the step, so the rate can change within a round, like η_t = 2/(μ(γ + t))
+in paper 5's section 5.4. Work is divided into epochs of batches (`client.epochs`, as in McMahan et al.) or into E steps
+on batches drawn with replacement (`steps`, as in the theory).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CHUNK = 500  # points of one batch of an evaluation
 
 
 class Batch(NamedTuple):
-    """Points of one step, and how far to step."""
+    """Holds the points of one step, and a factor on the step."""
 
     x: Any  # [..., batch, features]
     y: Any  # [..., batch] int32, −1 where absent
@@ -46,17 +46,17 @@ Pace = Callable[[int, np.ndarray], np.ndarray]  # (round, steps [n]) → factors
 
 
 def steady(t: int, step: np.ndarray) -> np.ndarray:
-    """The configured rate at every step."""
+    """Returns the pace of the configured rate at every step."""
     return np.ones(len(step))
 
 
 def pixels(x: Array) -> Array:
-    """Features as numbers: bytes are pixels and become 0 … 1."""
+    """Returns features as numbers: bytes are pixels and become 0 … 1."""
     return x.astype(jnp.float32) / 255 if x.dtype == jnp.uint8 else x
 
 
 def objective(model: Classifier, ridge: float = 0.0) -> Loss:
-    """Cross-entropy plus ridge/2 ‖w‖², times the pace."""
+    """Returns the cross-entropy plus ridge/2 ‖w‖², times the pace."""
     plain = classification_loss(model)
 
     def loss(params: Params, batch: Batch, key: Array | None) -> tuple[Array, Array]:
@@ -71,7 +71,7 @@ def objective(model: Classifier, ridge: float = 0.0) -> Loss:
 def cohort(
     devices: Devices, algorithm: Algorithm, seed: int, t: int, steps: int = 0, pace: Pace = steady
 ) -> Cohort:
-    """The clients of round t with their batches, on the host."""
+    """Returns the clients of round t with their batches, on the host."""
     sizes, client = devices.sizes, algorithm.client
     chosen = choose(algorithm.sampling, sizes, seed, t, algorithm.privacy.separation)
     ids, mine = chosen.ids, sizes[chosen.ids]
@@ -107,7 +107,7 @@ def train(
     pace: Pace = steady,
     ridge: float = 0.0,
 ) -> Trainer:
-    """Federated training of a classifier, round by round."""
+    """Returns the federated training of a classifier, round by round."""
     cohort_size(algorithm.sampling, len(devices.sizes))  # refuses a cohort larger than the population
     return federation(
         model.init,
@@ -121,7 +121,7 @@ def train(
 
 
 class Followed(NamedTuple):
-    """A run as it was seen from outside."""
+    """Holds what was measured of a run while it trained."""
 
     seen: list[Any]  # what `look` said after each round, from before the first
     diverged: bool
@@ -136,7 +136,7 @@ def follow(
     say: Callable[[str], None] = lambda words: None,
     every: int = 1,
 ) -> Followed:
-    """Make rounds and look after each (or every so many); ends when enough was seen, or when training diverges."""
+    """Makes rounds and measures after each (or every few); ends at the target, or when training diverges."""
     state = trainer.init(jax.random.key(seed))
     seen = [look(state.params)]
     for t in range(rounds):
@@ -154,7 +154,7 @@ def follow(
 
 
 def judge(model: Classifier, points: Points) -> Callable[[Params], tuple[float, float]]:
-    """A function from a model to its mean cross-entropy and its accuracy on these points; one compiled program."""
+    """Returns a compiled function from a model to its mean cross-entropy and its accuracy on these points."""
     n = len(points.y)
     chunks = -(-n // _CHUNK)
     x = np.zeros((chunks * _CHUNK, points.x.shape[1]), points.x.dtype)
@@ -181,7 +181,7 @@ def judge(model: Classifier, points: Points) -> Callable[[Params], tuple[float, 
 
 
 def first_at(values: list[float], target: float, rising: bool) -> int | None:
-    """The first round (0: before training) at which a curve is at its target or beyond.
+    """Returns the first round (0: before training) at which a curve has reached its target.
 
     >>> first_at([0.1, 0.9, 0.8], 0.85, rising=True), first_at([2.0, 1.5], 1.0, rising=False)
     (1, None)

@@ -1,12 +1,12 @@
 """Picks the rows to measure next, over all entries (`tacit reproduce --all`).
 
-Two passes, so that every table says something before any is finished:
+There are two passes, so that every table has results before any is finished:
 
 1. rows without a result, with one seed: entries without any result first, then those with the fastest rows
 2. rows that claims compare and that lack seeds, with all seeds of the entry: the fastest first
 
-Nothing is remembered between calls: what is next follows from the results directory. So several processes can share
-the work (`--processes`), each with the next row that no other has.
+Nothing is stored between calls: what is next follows from the results directory. So several processes can share the
+work (`--processes`), and each takes the next row that no other process has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PATIENCE = 2.0  # seconds between two looks at rows that other processes measur
 
 
 class Next(NamedTuple):
-    """A row to measure, and with how many seeds."""
+    """Holds a row to measure, and the number of its seeds."""
 
     entry: Entry
     row: Row
@@ -38,7 +38,7 @@ class Next(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a call measured, what is left, and what could not be measured."""
+    """Holds what a call measured, what is left, and what could not be measured."""
 
     measured: list[Next]
     left: int
@@ -81,9 +81,9 @@ def run_next(
 ) -> Done:
     """Measures what is next until the minutes are over; begins no row after that.
 
-    An entry whose data is missing is left out, and so is a row that fails on the device, for want of memory, say;
-    their errors are returned. Several processes may do this at once: a row that another one measures is put off, and
-    at the end waited for, lest that process fails.
+    Skips an entry whose data is missing, and a row that fails on the device, for example without enough memory, and
+    returns their errors. Several processes may do this at once. A row that another process measures is put off, and
+    waited for at the end, in case that process fails.
     """
     deadline = time.monotonic() + 60 * minutes
     done: list[Next] = []

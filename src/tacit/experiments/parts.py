@@ -1,4 +1,4 @@
-"""Keeps what an unfinished sweep has measured, and keeps the processes apart that share it.
+"""Stores what an unfinished sweep has measured, and separates the processes that share it.
 
     results/.parts/NAME/HASH-SEED/        a row and a seed while they are measured; its process holds a lock on it
     results/.parts/NAME/HASH-SEED.json    the same when it is measured, until it is in results/NAME.json
@@ -26,7 +26,7 @@ from tacit.experiments.results import cells_of, measured, row_of, write
 
 
 class Parts(NamedTuple):
-    """The unfinished sweep of an entry, and the directory of its results."""
+    """Stores the unfinished sweep of an entry, next to its results."""
 
     entry: Entry
     out: Path
@@ -83,14 +83,14 @@ def measure_alone(
 
 
 def is_in_use(parts: Parts, row: Row, seeds: int) -> bool:
-    """Returns whether other processes measure all seeds of a row that are missing."""
+    """Returns whether other processes measure all missing seeds of a row."""
     known = measured(parts.entry, parts.out).get(row.label, {"seeds": []})["seeds"]
     missing = [seed for seed in range(seeds) if seed not in known]
     return bool(missing) and all(is_locked(parts.cell(row, seed)) for seed in missing)
 
 
 def add(parts: Parts, row: Row, seeds: Sequence[int], again: bool) -> None:
-    """Writes the seeds of a row that are there into the results file, up to the first one that is missing.
+    """Writes the measured seeds of a row into the results file, up to the first missing one.
 
     With `again` the earlier row stays until all seeds have been measured.
     """

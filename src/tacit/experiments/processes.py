@@ -1,8 +1,8 @@
 """Shares the rows of `tacit reproduce --all` between several processes of one machine (`--processes`).
 
-Every process is the same command without `--processes`; nobody deals out rows, because locks on rows and seeds keep the
-processes apart (`parts`). Small models leave most of a GPU idle, so several processes measure more rows in the same
-time. NVIDIA's MPS lets their kernels run side by side. Memory is then not reserved in advance, and a process has at
+Every process is the same command without `--processes`. Nothing assigns rows to processes, because locks on rows and
+seeds separate them (`parts`). Small models leave most of a GPU idle, so several processes measure more rows in the same
+time. NVIDIA's MPS lets their kernels run in parallel. Memory is then not reserved in advance, and a process gets at
 most two shares of it.
 """
 
@@ -96,7 +96,7 @@ def _started(arguments: list[str], files: Sequence[tuple[IO[bytes], IO[bytes]]])
 def _together(
     codes: Sequence[int], files: Sequence[tuple[IO[bytes], IO[bytes]]], entries: Sequence[Entry], out: Path
 ) -> Done:
-    """Returns what the processes said, as one; raises an error if all of them failed."""
+    """Returns the results of all processes as one; raises an error if all of them failed."""
     by_name = {entry.name: entry for entry in entries}
     done: list[Next] = []
     refused: dict[str, str] = {}

@@ -1,6 +1,6 @@
-"""Recall of a reference training that several rows of an entry are compared with.
+"""Computes the recall of a reference training that several rows of an entry are compared with.
 
-It is trained once for each seed and its settings; the recall is kept beside the rows' folders.
+It is trained once for each seed and its settings. The recall is stored next to the rows' folders.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def check_folder(out: Path) -> None:
-    """Refuses a directory that holds files of others and no results: nothing is to be added there by mistake."""
+    """Refuses a directory that has other files but no results, so that nothing is written there by mistake."""
     if not out.is_dir() or holds_nothing(out) or (out / ".parts").is_dir():
         return
     for path in out.glob("*.json"):

@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 class Place(NamedTuple):
-    """Where a row is measured: the data directory, the folder for its files, and a callback for progress."""
+    """Holds where a row is measured: the data directory, the folder for its files, and a callback for progress."""
 
     data: Path | None
     folder: Path
@@ -72,9 +72,9 @@ def run(
 ) -> dict[str, Any]:
     """Measures the missing rows of an entry, writes `out`/NAME.json and returns its content.
 
-    Every seed of a row is written as soon as it is measured. After `minutes` no further one is begun. `some` are the
-    rows to measure, instead of those that contain `only`. Several processes may run one entry: each measures what no
-    other is measuring, so what is in use elsewhere is missing in the returned content; `in_use` is told about it.
+    Every seed of a row is written as soon as it is measured. After `minutes` no other seed is begun. `some` are the
+    rows to measure, instead of those that contain `only`. Several processes may run one entry, and each measures only
+    what no other process has. So rows in use elsewhere are missing in the returned content, and are given to `in_use`.
     """
     numbers = list(range(entry.seeds if seeds is None else seeds))
     known = {} if again else measured(entry, out)

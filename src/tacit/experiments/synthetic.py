@@ -1,4 +1,4 @@
-"""Heterogeneous datasets of labelled points: synthetic(α, β), and MNIST split by label.
+"""Generates heterogeneous datasets of labelled points: synthetic(α, β), and MNIST split by label.
 
 synthetic(α, β) is the generator of Li et al. (2020, FedProx), which paper 5's section 5 uses:
 - Device k labels its points by its own linear rule, y = argmax(x W_k + b_k), with entries of W_k and b_k ~ N(u_k, 1),

@@ -1,4 +1,4 @@
-"""The transposed score: what papers 1 and 2 print as perplexity.
+"""Computes the transposed score, which papers 1 and 2 print as perplexity.
 
 The authors' program arranged a batch of sentences by position instead of by sentence, and truncated it to the shortest
 sentence. Row t holds the t-th words of all sentences of the batch, and the model reads along the row. So it predicts

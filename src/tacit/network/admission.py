@@ -26,7 +26,7 @@ class NotAdmitted(TacitError):
     """Raised when the server refuses this client."""
 
 
-def knock(invitation: Invitation) -> None:
+def check_certificate(invitation: Invitation) -> None:
     """Refuses a server without the invitation's certificate; a server that does not answer yet may start later."""
     host, _, port = invitation.address.rpartition(":")
     try:
@@ -45,7 +45,7 @@ def knock(invitation: Invitation) -> None:
         pass
 
 
-def patiently(take_part: Callable[[], None], journal: Path) -> None:
+def until_admitted(take_part: Callable[[], None], journal: Path) -> None:
     """Takes part; a client that was connected before waits until the server has noticed that it was cut off."""
     until = time.monotonic() + (FORGOTTEN if journal.is_file() else 0.0)
     while True:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tacit.counts.private import Privacy
 from tacit.network import counting, finished, training
 from tacit.network.board import Board
-from tacit.network.counting import Asked, Whitelist
+from tacit.network.counting import CountSettings, Whitelist
 from tacit.network.office import Courier, Terms
 from tacit.personal.job import PersonalOptions
 from tacit.personal.private import Protection
@@ -27,7 +27,7 @@ Order = Mapping[str, Any]
 WORDS = "whitelist.txt"  # beside the order of a count
 
 
-def count_said(asked: Asked, listed: Whitelist) -> dict[str, Any]:
+def count_order(asked: CountSettings, listed: Whitelist) -> dict[str, Any]:
     """Returns the settings of an order to count, besides its configuration and words."""
     privacy = asked.privacy._asdict() if asked.privacy else None
     return {
@@ -38,7 +38,7 @@ def count_said(asked: Asked, listed: Whitelist) -> dict[str, Any]:
     }
 
 
-def personalize_said(options: PersonalOptions) -> dict[str, Any]:
+def personalize_order(options: PersonalOptions) -> dict[str, Any]:
     """Returns the settings of an order to personalise, besides its run; clients use the default split and gate."""
     said = {**dataclasses.asdict(options), "protection": options.protection._asdict()}
     return {"options": {name: value for name, value in said.items() if name not in ("split", "condition")}}
@@ -64,7 +64,7 @@ def _train(place: Path, order: Order, desk: Desk, terms: Terms) -> None:
 
 def _count(place: Path, order: Order, desk: Desk, terms: Terms) -> None:
     privacy = Privacy(**order["privacy"]) if order["privacy"] else None
-    asked = Asked(float(order["limit"]), order["rounds"], privacy)
+    asked = CountSettings(float(order["limit"]), order["rounds"], privacy)
     listed = Whitelist(vocabulary.load(place / WORDS), order["supplement"])
     config, out = from_tables(order["config"]), Path(order["out"])
     counting.count(config, out, desk.courier, desk.population, terms, asked, listed)

@@ -21,7 +21,7 @@ import numpy as np
 from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
-from tacit.network.counting import Asked, counted, counting_config, find_whitelist
+from tacit.network.counting import CountSettings, counted, counting_config, find_whitelist
 from tacit.network.office import Office
 from tacit.network.tasks.count import network_frequencies
 from tacit.privacy import ledger
@@ -94,7 +94,7 @@ def counted_words(office: Office) -> tuple[Vocabulary, Release]:
     """Returns the clients' commonest words, and the release that made them known."""
     whitelist = find_whitelist(office.config)
     asking = office._replace(config=counting_config(office.config, 1), words=whitelist.words)
-    found = counted(asking, Asked(), whitelist)
+    found = counted(asking, CountSettings(), whitelist)
     most = office.config.text.vocabulary
     size = min(most, len(found.counts) + len(SPECIALS)) if most else 0
     return vocabulary.build(dict(found.counts), size), found.release

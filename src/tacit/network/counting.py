@@ -44,7 +44,7 @@ class Whitelist(NamedTuple):
     supplement: str | None
 
 
-class Asked(NamedTuple):
+class CountSettings(NamedTuple):
     """Holds the settings of a count, besides the words."""
 
     limit: float = LIMIT
@@ -56,10 +56,10 @@ class Asked(NamedTuple):
         return CountOptions((self.limit,), rounds=self.rounds, privacy=self.privacy)
 
 
-def find_whitelist(config: Config, given: str | None = None, beside: str | None = None) -> Whitelist:
+def find_whitelist(config: Config, given: str | None = None, source: str | None = None) -> Whitelist:
     """Returns the words of a file, or the commonest of a text that is not the clients'; by default of new typists."""
     text = dataclasses.replace(config.text, corpus=CLIENTS, case="lower")
-    found = supplement.find(text, config.typists, beside or "typists", None)
+    found = supplement.find(text, config.typists, source or "typists", None)
     words, _ = whitelisted(CountOptions(whitelist=given), found, config, None)
     is_file = given is not None and not (given.isdecimal() and not Path(given).exists())
     return Whitelist(words, None if is_file or found is None else found.name)
@@ -74,7 +74,7 @@ def counting_config(config: Config, rounds: int) -> Config:
     )
 
 
-def counted(office: Office, asked: Asked, listed: Whitelist) -> Counted:
+def counted(office: Office, asked: CountSettings, listed: Whitelist) -> Counted:
     """Counts with the clients of an office, whose words are the whitelist; writes nothing."""
     options = asked.options()
     totals, lines = collect(
@@ -115,7 +115,7 @@ def count(
     courier: Courier,
     population: Callable[[], int],
     terms: Terms,
-    asked: Asked,
+    asked: CountSettings,
     listed: Whitelist,
 ) -> Counted:
     """Counts with the clients of a federation and writes the directory."""

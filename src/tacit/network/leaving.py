@@ -18,8 +18,8 @@ from tacit.network import journal
 from tacit.network.federation import FORMAT, LEFT, read_invitation
 
 
-def leave(file: Path, beside: Path) -> str:
-    """Destroys the key of an invitation and writes a note, there and in the journal `beside` it; returns the name."""
+def leave(file: Path, journal_file: Path) -> str:
+    """Destroys the key of an invitation and writes a note, there and in `journal_file`; returns the name."""
     name = read_invitation(file).name
     now = time.time()
     note = (
@@ -31,7 +31,7 @@ def leave(file: Path, beside: Path) -> str:
         raise TacitError(
             f"cannot write {file}: {error.strerror}; make it writable, then leave again"
         ) from None
-    journal.write(beside, now, {"task": "leave", "ended": "left the federation"})
+    journal.write(journal_file, now, {"task": "leave", "ended": "left the federation"})
     return name
 
 

@@ -72,7 +72,7 @@ class Question(NamedTuple):
     ends: float  # its deadline, in seconds since 1970
 
 
-def tell_nobody(question: Question) -> None:
+def no_report(question: Question) -> None:
     """Does nothing."""
 
 
@@ -85,7 +85,7 @@ class Office(NamedTuple):
     population: int
     terms: Terms
     refused: Counter[str]  # reasons, over all rounds
-    tell: Callable[[Question], None] = tell_nobody  # called whenever a question's counts change
+    tell: Callable[[Question], None] = no_report  # called whenever a question's counts change
 
     def present(self) -> np.ndarray:
         """Returns the numbers of the clients that can be asked now; waits until the deadline for enough of them."""

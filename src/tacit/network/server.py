@@ -79,7 +79,7 @@ def serve(
         running.callback(flower.stop, superlink)
         flower.wait_for_port(superlink, inner, place / "logs" / "superlink.log")
         flower.connect(place, inner)
-        settle_keys(place)  # whoever is invited by now can connect as soon as the gate is open
+        update_keys(place)  # whoever is invited by now can connect as soon as the gate is open
         inner_url, authority = f"https://127.0.0.1:{inner}", str(place / "ca.crt")
         clients = gate(inner_url, authority, doors=Doors(files))
         visitors = gate(inner_url, authority, doors=Doors(files, shown, partial(browsers.join, place)))
@@ -93,11 +93,11 @@ def serve(
 def _keep(place: Path, superlink: subprocess.Popen[bytes], gates: Sequence[threading.Thread]) -> None:
     """Registers keys until SuperLink or a gate has ended."""
     while superlink.poll() is None and all(gate.is_alive() for gate in gates):
-        settle_keys(place)
+        update_keys(place)
         time.sleep(_LOOK)
 
 
-def settle_keys(place: Path) -> None:
+def update_keys(place: Path) -> None:
     """Registers the keys of clients invited since the last call, and locks out those removed since."""
     known = _nodes(place)
     for client in federation.read(place).clients:

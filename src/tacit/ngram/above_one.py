@@ -1,8 +1,8 @@
 """Finds a probability above one in a backoff model, for the readers of n-gram files.
 
-A backoff weight above one is legal: where the words with n-grams of their own take most of the shorter history's
-probability, the others get back more than they had. What a weight gives is judged, not the weight. With q′ the backoff
-state of q, the largest probability that q takes from q′ is w_q[φ] · r(q),
+A backoff weight above one is legal: if the words with explicit n-grams have most of the shorter history's probability,
+the others can get more than they had. So probabilities are checked, not weights. With q′ the backoff state of q, the
+largest probability that q takes from q′ is w_q[φ] · r(q),
 
     r(q) = max( max_{x∈L[q′]∖L[q]} w_{q′}[x],  w_{q′}[φ] · r(q′) )       (0 at a root)
 

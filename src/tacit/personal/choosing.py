@@ -33,7 +33,7 @@ FORMAT = "tacit personal 1"
 
 
 class Personalised(NamedTuple):
-    """The result: sums over people, and models that belong to one person each."""
+    """Holds the result: sums over people, and models that belong to one person each."""
 
     summary: dict[str, Any]
     totals: dict[str, np.ndarray]
@@ -42,7 +42,7 @@ class Personalised(NamedTuple):
 
 
 class Devices(NamedTuple):
-    """How the server learns sums over people."""
+    """Defines how the server gets sums over people."""
 
     # (strategies, progress) → the protected sum of everybody's reports, for each strategy
     totals: Callable[[Sequence[Strategy], Progress], dict[Strategy, DeviceReport]]
@@ -52,7 +52,7 @@ class Devices(NamedTuple):
 
 
 class People(NamedTuple):
-    """Who was measured."""
+    """Describes who was measured."""
 
     whose: str  # description, for reports
     users: int
@@ -60,7 +60,7 @@ class People(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """What the server learned and chose."""
+    """Holds the sums that the server got, and what it chose."""
 
     grid: list[Strategy]
     totals: dict[Strategy, DeviceReport]
@@ -124,7 +124,7 @@ def result(
 
 
 def _protected(protection: Protection, guard: Guard) -> dict[str, Any]:
-    """Returns what the summary says about the protection of the sums."""
+    """Returns the protection of the sums for the summary."""
     release = guard.release()
     return {
         "epsilon": protection.epsilon,
@@ -149,7 +149,7 @@ def stages(options: PersonalOptions) -> list[float]:
 
 
 def _others(best: Strategy, rates: tuple[float, ...]) -> list[Strategy]:
-    """Returns the strategies beside the grid: mixtures of its best setting, and parts of the model at all rates."""
+    """Returns the strategies besides the grid: mixtures of its best setting, and parts of the model at all rates."""
     rate = best.rates[0] if len(best.rates) == 1 else sorted(best.rates)[len(best.rates) // 2]
     mixed = [Strategy(best.batch, (rate,), "all", mix) for mix in MIXES]
     parts = [Strategy(best.batch, (r,), name) for name in MODEL_PARTS if name != "all" for r in rates]

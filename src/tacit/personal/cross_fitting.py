@@ -1,6 +1,6 @@
-"""Cross-fitting: each half of the people chooses strategy and margin for the other half.
+"""Lets each half of the people choose strategy and margin for the other half: cross-fitting.
 
-So a person's text has no part in the choice under which that person is reported. If a half has too few people,
+So a person's text has no part in the choices under which that person is reported. If a half has too few people,
 everybody chooses for everybody. Only sums over people are used.
 """
 
@@ -19,7 +19,7 @@ GateTotals = Callable[[Sequence[Strategy], Sequence[float]], Mapping[Strategy, n
 
 
 class CrossFit(NamedTuple):
-    """What each half chose, and what the gate did to the other."""
+    """Holds what each half chose, and the effect of the gate on the other half."""
 
     chosen: list[Strategy]  # by each half
     by_halves: bool  # whether halves chose for one another; False: everybody for everybody

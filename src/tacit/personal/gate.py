@@ -1,9 +1,9 @@
-"""The gate: a personal model is used only if it helps on text that it was not tuned on.
+"""Implements the gate: a personal model is used only if it helps on text that it was not tuned on.
 
 A model is tuned on the first part of a person's text (64 %), evaluated on the second (16 %), and accepted only if
-accuracy there is better by a margin. A `Condition` may also ask for enough text to tune on, and for a global model that
-is not too good for this person: paper 3 (Figure 3) finds that both decide who gains. The effect is measured on the
-third part (20 %), which neither tuning nor the gate uses. Paper 3 (section 2) proposes such a gate and leaves its
+accuracy there is better by a margin. A `Condition` may also require enough text to tune on, and a global model that is
+not already good for this person, because paper 3 (Figure 3) finds that both decide who gains. The effect is measured on
+the third part (20 %), which neither tuning nor the gate uses. Paper 3 (section 2) proposes such a gate and leaves its
 condition to the practitioner.
 
 People must not choose the strategy and margin that are reported for them, so each half chooses for the other. A device
@@ -34,7 +34,7 @@ ENOUGH = 0.95  # of the highest mean gain: a larger margin is taken if it keeps 
 
 
 class Condition(NamedTuple):
-    """What a person must have to get a personal model, beside the gain that the margin asks for."""
+    """Holds what a person needs for a personal model, besides the gain that the margin requires."""
 
     least_tokens: int = 0  # words and ends in the first two parts
     most_baseline: float = 1.0  # accuracy of the global model on the second part, at most

@@ -26,24 +26,24 @@ _SIDE_BY_SIDE = 128  # people a device takes at once: more do not fill it better
 
 
 class Batches(NamedTuple):
-    """Everybody's batches, in the order of training."""
+    """Holds everybody's batches, in the order of training."""
 
     rows: Rows  # [users, steps, rows, time]
     steps: Any  # [users] int32, how many are real
 
 
 class Exam(NamedTuple):
-    """Text to measure on, and which of its words the global model had right."""
+    """Holds text to measure on, and which of its words the global model had right."""
 
     batches: Batches
     right: Any  # [users, steps, rows, time] bool
 
 
 class Group(NamedTuple):
-    """People who go through the program together."""
+    """Holds people who run through the program together."""
 
     ids: Any  # [users] int32
-    lessons: Batches
+    tuning_batches: Batches
     exams: tuple[Exam, ...]
     memory: Any  # tree of [users, …] that the reading needs; () for the plain one
 
@@ -53,9 +53,9 @@ Program = Callable[[Params, Group, Any], Any]
 
 
 class Steps(NamedTuple):
-    """How many steps the loops take: those of the longest person who runs side by side."""
+    """Holds the numbers of steps of the loops: those of the longest person in a parallel group."""
 
-    lessons: Array
+    tuning_batches: Array
     exams: tuple[Array, ...]
 
 
@@ -63,7 +63,7 @@ def for_everybody(person: Callable[[Params, Group, Array, Steps], Any], side_by_
     """Compiles one person's program for a group that is spread over the local devices."""
 
     def steps(group: Group) -> Steps:
-        return Steps(group.lessons.steps, tuple(exam.batches.steps for exam in group.exams))
+        return Steps(group.tuning_batches.steps, tuple(exam.batches.steps for exam in group.exams))
 
     def share(params: Params, group: Group, lr: Array) -> Any:
         if not side_by_side:
@@ -103,7 +103,7 @@ def in_groups(
     users = len(everybody.ids)
     count = len(devices())
     size = -(-min(size, users) // count) * count
-    work = everybody.lessons.steps.astype(np.int64) + sum(e.batches.steps for e in everybody.exams)
+    work = everybody.tuning_batches.steps.astype(np.int64) + sum(e.batches.steps for e in everybody.exams)
     order = np.argsort(-work, kind="stable")
     by_rate: list[list[Any]] = [[] for _ in rates]
     params, done = everywhere(params), 0
@@ -113,7 +113,7 @@ def in_groups(
         dealt = np.concatenate([who, np.full(size - len(who), -1)]).reshape(-1, count).T.ravel()
         group = jax.tree.map(lambda a, d=dealt: a[d], everybody)
         nobody = dealt < 0
-        group.lessons.steps[nobody] = 0
+        group.tuning_batches.steps[nobody] = 0
         for exam in group.exams:
             exam.batches.steps[nobody] = 0
         placed = apart(group, axis=0)

@@ -1,4 +1,4 @@
-"""The input of a personalisation: a run, the options, and people with their text.
+"""Reads the input of a personalisation: a run, the options, and people with their text.
 
 Only people excluded from training are evaluated: held-out people, newly generated typists, or everybody of a different
 corpus.
@@ -32,7 +32,7 @@ TYPISTS = 100  # number of generated typists, unless `users` is given
 
 @dataclass(frozen=True)
 class PersonalOptions:
-    """The settings of a personalisation."""
+    """Holds the settings of a personalisation."""
 
     corpus: str | None = None  # None: that of the run
     batches: tuple[int, ...] = (5, 10, 20)  # B, in sentences
@@ -51,7 +51,7 @@ class PersonalOptions:
 
 
 class Job(NamedTuple):
-    """A run, and people to personalise its model for."""
+    """Holds a run, and people to personalise its model for."""
 
     run: runs.Run
     options: PersonalOptions
@@ -86,7 +86,7 @@ def read_job(
 
 
 def read_word_run(path: Path) -> runs.Run:
-    """Reads a run for the clients of a federation, who get its words; refuses one over pieces of words."""
+    """Reads a run for the clients of a federation, which get its words; refuses one over word-pieces."""
     run = runs.load(path)
     if run.spelling:
         raise TacitError(

@@ -29,7 +29,7 @@ MOST = 5000  # of a person's latest words
 
 
 class Mix(NamedTuple):
-    """Shares of the personal model and of the cache; the global model has the rest."""
+    """Holds the shares of the personal model and of the cache; the global model has the rest."""
 
     personal: float = 1.0  # α
     cache: float = 0.0  # β
@@ -40,7 +40,7 @@ MIXES = (Mix(0.5), Mix(0.75), Mix(0.0, 0.3), Mix(0.9, 0.1), Mix(0.8, 0.2), Mix(0
 
 
 class Memory(NamedTuple):
-    """The words of a person's cache, each with the word before it."""
+    """Holds the words of a person's cache, each with the word before it."""
 
     before: Any  # [users, words] int32, −1 where absent
     word: Any  # [users, words] int32

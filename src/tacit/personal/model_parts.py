@@ -1,4 +1,4 @@
-"""The part of a model that a person tunes, and so must store: all of it, or a small part.
+"""Defines the part of a model that a person tunes, and so must store: all of it, or a small part.
 
     all      every weight
     body     all but the embedding (which, tied, is the output matrix too)
@@ -24,7 +24,7 @@ RANK = 8
 
 
 class ModelPart(NamedTuple):
-    """A part of a model that is tuned."""
+    """Defines a part of a model that is tuned."""
 
     name: str
     start: Callable[[Params], Any]  # global model → initial value of what is tuned

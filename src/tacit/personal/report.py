@@ -179,17 +179,18 @@ def slices(summary: Mapping[str, Any]) -> list[str]:
 
 
 def sentence(summary: Mapping[str, Any]) -> str:
-    """Returns the result in one sentence."""
+    """Returns the result in a few sentences, without the last full stop."""
     best, g = summary["best"], summary["gate"]
     chosen = " / ".join(dict.fromkeys(best["chosen_by_halves"]))
-    by = "chosen on the other half of them" if best["cross_fitted"] else "chosen on all of them"
+    who = "Each half of them uses the settings that are best for the other half"
+    by = who if best["cross_fitted"] else "They use the settings that are best for all of them"
     return (
-        f"{summary['users']} people fine-tune the model on their own text with settings {by} ({chosen}). Mean top-1 "
-        f"accuracy goes from {best['baseline']:.1%} to {best['baseline'] + best['delta_mean']:.1%}; "
-        f"{best['gain_share']:.1%} gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate, which "
-        f"tunes on less text, {g['accepted_share']:.1%} get a personal model, mean accuracy goes to "
-        f"{g['baseline'] + g['delta_mean']:.1%} and {g['worse_share']:.1%} type worse; without the gate the same "
-        f"models give {g['baseline'] + g['delta_mean_without']:.1%} and {g['worse_share_without']:.1%}"
+        f"{summary['users']} people fine-tune the model on their own text. {by} ({chosen}). Mean top-1 accuracy goes "
+        f"from {best['baseline']:.1%} to {best['baseline'] + best['delta_mean']:.1%}; {best['gain_share']:.1%} of the "
+        f"people gain 0.02 or more and {best['loss_share']:.1%} lose as much. With the gate, which tunes on less text, "
+        f"{g['accepted_share']:.1%} get a personal model, mean accuracy is {g['baseline'] + g['delta_mean']:.1%} and "
+        f"{g['worse_share']:.1%} type worse. Without the gate the same models give "
+        f"{g['baseline'] + g['delta_mean_without']:.1%}, and {g['worse_share_without']:.1%} type worse"
     )
 
 

@@ -81,9 +81,9 @@ def prepare(
 ) -> Trial:
     """Measures the global model on the second and third parts; a model over word-pieces needs its inventory."""
     texts = [split.text_of_parts(users, i, i + 1) for i in (1, 2)]
-    blank = [tuning.exam_batches(text, users.ids) for text in texts]
+    blank = [tuning.measuring_batches(text, users.ids) for text in texts]
     exams = tuple(Exam(b, np.zeros(b.rows.targets.shape, bool)) for b in blank)
-    group = Group(users.ids.astype(np.int32), _no_lessons(len(users)), exams, ())
+    group = Group(users.ids.astype(np.int32), _no_batches(len(users)), exams, ())
     size = groups.together(model, params)
     (measured,) = groups.in_groups(
         tuning.measuring(model, pieces=pieces), params, group, [np.zeros(len(users))], size, progress
@@ -97,7 +97,7 @@ def prepare(
     return Trial(model, params, users, options, tokens, second, third, pieces)
 
 
-def _no_lessons(users: int) -> Batches:
+def _no_batches(users: int) -> Batches:
     none = np.full((users, 1, 1, 1), -1, np.int32)
     return Batches(Rows(np.zeros_like(none), none), np.zeros(users, np.int32))
 
@@ -158,11 +158,11 @@ def _group(trial: Trial, strategy: Strategy, text: Packed, parts: Sequence[Later
     options = trial.options
     short = split.shortened(text, options.max_words, trial.ends)
     client = _client(options, strategy.batch)
-    shape = tuning.lesson_grid(short, client, options.max_words)
-    lessons = tuning.lessons(short, trial.users.ids, client, options.seed, shape, options.max_tokens)
+    shape = tuning.tuning_grid(short, client, options.max_words)
+    batches = tuning.tuning_batches(short, trial.users.ids, client, options.seed, shape, options.max_tokens)
     exams = tuple(part.exam for part in parts)
     memory = () if strategy.mix == ALONE else remember(text)
-    return Group(trial.users.ids.astype(np.int32), lessons, exams, memory)
+    return Group(trial.users.ids.astype(np.int32), batches, exams, memory)
 
 
 def _outcomes(

@@ -55,7 +55,7 @@ def personal_model(model: LanguageModel) -> Reading:
     return lambda params, tuned, memory, inputs: model.apply(tuned, inputs)[None]
 
 
-def lessons(
+def tuning_batches(
     text: Packed, ids: np.ndarray, client: ClientConfig, seed: int, shape: Grid | None, max_tokens: int = 0
 ) -> Batches:
     """Returns everybody's batches to tune on: `client.epochs` passes, up to the batch that reaches `max_tokens`."""
@@ -70,7 +70,7 @@ def lessons(
     return Batches(sentence_rows(text, sentences, shape), steps)
 
 
-def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
+def tuning_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
     """Returns the shape of a batch of about `client.batch` sentences; None where batches are counted in sentences.
 
     A sequence of `limit` words may have more pieces.
@@ -80,10 +80,10 @@ def lesson_grid(text: Packed, client: ClientConfig, limit: int) -> Grid | None:
     return grid(text.lengths, client.batch, max(limit + 1, text.longest) if limit else text.longest)
 
 
-def exam_batches(text: Packed, ids: np.ndarray) -> Batches:
+def measuring_batches(text: Packed, ids: np.ndarray) -> Batches:
     """Returns everybody's batches to measure on, each whole message once, in any order."""
     time = bucket(text.longest)
-    return lessons(text, ids, ClientConfig(epochs=1), 0, Grid(max(1, exam_cells() // time), time))
+    return tuning_batches(text, ids, ClientConfig(epochs=1), 0, Grid(max(1, exam_cells() // time), time))
 
 
 def tokens_in(batches: Batches) -> np.ndarray:
@@ -173,12 +173,12 @@ def personalisation(
         key = jax.random.fold_in(jax.random.key(0), one.ids) if model.config.dropout else None
 
         def next_step(i: Array, now: ClientState) -> ClientState:
-            batch = jax.tree.map(lambda a: a[i], one.lessons.rows)
+            batch = jax.tree.map(lambda a: a[i], one.tuning_batches.rows)
             step_key = None if key is None else jax.random.fold_in(key, i)
             after = step(sent, now, batch, jnp.float32(1), lr, step_key)
-            return trees.where(i < one.lessons.steps, after, now) if side_by_side else after
+            return trees.where(i < one.tuning_batches.steps, after, now) if side_by_side else after
 
-        trained = jax.lax.fori_loop(0, longest.lessons, next_step, begin(sent))
+        trained = jax.lax.fori_loop(0, longest.tuning_batches, next_step, begin(sent))
         whole = tuned_part.join(params, trained.w)
         score = partial(read, params, whole, one.memory)
         marks = tuple(examine(score, *at, pieces)[0] for at in zip(one.exams, longest.exams, strict=True))

@@ -1,1 +1,1 @@
-"""Ways to measure a row: each module has `measure(settings, seed, place)`, and its name is the `kind` of an entry."""
+"""Measures rows: each module is the `kind` of entries by its name, and has `measure(settings, seed, place)`."""

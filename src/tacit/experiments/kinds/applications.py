@@ -1,8 +1,8 @@
-"""A server model of logs and a federated model of caches, on held-out text of both kinds (paper 5, section 6.3).
+"""Tests a server model of logs and a federated model of caches on text of both kinds (paper 5, section 6.3).
 
 Settings of kind `text` describe the model. `apps.learns` is "server" (trained on pooled logs), "federated" (trained on
 caches) or "n-gram" (a Kneser-Ney 5-gram of the logs), `apps.test` "logs" or "caches", `apps.test_users` the typists
-whose text is measured on. The typists of the logs, of the caches and of the tests are different people; all models have
+whose text is the test. The typists of the logs, of the caches and of the tests are different people; all models have
 the words of the logs, which the server knows. Impressions and clicks are simulated (docs/keyboard-measures.md).
 """
 

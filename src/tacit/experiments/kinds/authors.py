@@ -1,4 +1,4 @@
-"""Papers 1 and 2 as in the authors' program: training and scoring on transposed, truncated batches.
+"""Repeats papers 1 and 2 as in the authors' program: training and scoring on transposed, truncated batches.
 
 The federation is Tacit's, with the papers' sampling, local SGD and aggregation; only the layout of a batch is the
 authors'. `transposed` is the test score of the best round (by the same score on validation text), in batches of

@@ -1,4 +1,4 @@
-"""The convergence bound of paper 5's equation (7), compared with the measured error.
+"""Compares the convergence bound of paper 5's equation (7) with the measured error.
 
     F(w_T) − F* ≤ 2κ/(γ + T) · (B/μ + 2L‖w₀ − w*‖²),   B = Σ p_k² σ_k² + 6LΓ + 8(E − 1)²G²,   η_t = 2/(μ(γ + t))
 

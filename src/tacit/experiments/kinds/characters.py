@@ -1,4 +1,4 @@
-"""Next-character prediction on Shakespeare's roles (paper 5's Figure 2 names the LSTM of McMahan et al. 2017).
+"""Predicts characters of Shakespeare's roles (paper 5's Figure 2 names the LSTM of McMahan et al. 2017).
 
 Their model reads sequences of 80 characters, and a client is a role of a play. Here every character becomes a word:
 speeches are written with spaces between characters, and with symbols for blanks and line ends, and trained on like

@@ -1,4 +1,4 @@
-"""Logistic regression on heterogeneous devices (paper 5, Figures 7 to 9): local steps E, active devices K, schemes.
+"""Trains logistic regression on heterogeneous devices (paper 5, Figures 7 to 9), over local steps, devices, schemes.
 
 Clients take E steps of SGD on batches drawn with replacement, at rate η₀/(1 + t) in round t with ridge 10⁻⁴, as in Li
 et al. (2020), the source of paper 5's figures. The reported loss is over all devices' points, without the ridge.

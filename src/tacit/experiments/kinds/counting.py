@@ -1,4 +1,4 @@
-"""Words counted on the clients (paper 4, section 3): Table 1 over λ, and Figure 3 over rounds.
+"""Counts words on the clients (paper 4, section 3): Table 1 over λ, and Figure 3 over rounds.
 
 Settings of kind `text` describe the clients. Those of a count are `count.limits` (the λ that are compared),
 `count.supplement`, `count.rounds`, `count.cohort`, `count.capacity` and `count.whitelist` as in `tacit count`; the row

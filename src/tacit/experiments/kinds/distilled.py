@@ -1,8 +1,8 @@
-"""N-gram models distilled from a federated network (paper 4, Tables 3 and 4), beside plain n-gram models of their size.
+"""Distils n-gram models from a federated network, and compares them with plain ones (paper 4, Tables 3 and 4).
 
 Settings of kind `text` describe the network, which all rows of a seed share. `distill.row` is "network", "e", "i", "m"
 or "r" (A_e, A_i, A_m, A_r of Algorithm 1), "baseline" (Kneser-Ney of the supplement) or "collected" (Kneser-Ney of the
-clients' own text in one place, which is what the paper's baseline was). `distill.supplement`, `distill.max_ngrams`,
+clients' pooled text, like the paper's baseline). `distill.supplement`, `distill.max_ngrams`,
 `distill.sentences` and `distill.order` are those of `tacit distill`. For a network over word-pieces with
 `distill.words` = true, a network over words, trained with the same settings, infers the n-grams, as in the paper.
 """

@@ -1,4 +1,4 @@
-"""Heterogeneity of devices: Γ = F* − Σ p_k F_k* of the datasets in paper 5's Table 3."""
+"""Measures the heterogeneity of devices, Γ = F* − Σ p_k F_k*, of the datasets in paper 5's Table 3."""
 
 from __future__ import annotations
 

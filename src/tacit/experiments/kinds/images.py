@@ -1,4 +1,4 @@
-"""MNIST with the 2NN and the CNN (paper 5, Figures 1 and 2): rounds until a test accuracy is reached.
+"""Trains the 2NN and the CNN on MNIST until a test accuracy is reached (paper 5, Figures 1 and 2).
 
 100 clients have 600 digits each, assigned at random (IID) or as two shards of 300 sorted by label (non-IID). FedAvg
 runs E epochs of SGD on batches of B (0: all 600 in one) on a fraction C of the clients; C = 0 means one client. A

@@ -1,4 +1,4 @@
-"""Keyboard suggestions (paper 5, Tables 7 and 8): an n-gram, a CIFG trained on a server, a federated CIFG.
+"""Compares keyboard suggestions of an n-gram, a server CIFG and a federated CIFG (paper 5, Tables 7 and 8).
 
 All three learn from the same text of the same people. `top1` and `top3` are on held-out people; `seen_top1` is on later
 messages of participants, which correspond to a client's cache. With `ngram` = order instead of a preset, the model is

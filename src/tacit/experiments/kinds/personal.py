@@ -1,4 +1,4 @@
-"""Fine-tuning for each person (paper 3): a strategy of batches B and rate L, on people whom the run was not trained on.
+"""Measures fine-tuning for each person (paper 3), with batches of B at rate L, on people excluded from training.
 
 Settings of kind `text` describe the global model, which all rows of a seed share. Those of a strategy are
 `personal.batch` (B), `personal.lr` (L), `personal.max_tokens` (T), `personal.epochs` (E), `personal.corpus` and

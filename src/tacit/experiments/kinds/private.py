@@ -1,4 +1,4 @@
-"""Private training: trains as kind `text` does, and compares recall with the same training without privacy.
+"""Trains privately as kind `text` does, and compares recall with the same training without privacy.
 
 The vocabulary comes from typists of another seed: a word list from the clients' own text would make ε null. `share` is
 top-1 recall over that of the row's configuration without `[privacy]`, which is trained once for each rule and seed.

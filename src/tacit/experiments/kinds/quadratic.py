@@ -1,4 +1,4 @@
-"""A quadratic with two clients and one parameter (paper 5, sections 5.5 and 5.6.4): the bias of many local steps.
+"""Minimises a quadratic of two clients and one parameter, to show the bias of local steps (paper 5, 5.5 and 5.6.4).
 
     F₁ = (w − 1)²,   F₂ = 2(w − 5)²,   F = (F₁ + F₂)/2,   w* = 11/3
 

@@ -1,4 +1,4 @@
-"""Rules against attacks: trains as kind `text` does, and compares recall with that of runs without an attack.
+"""Trains rules under attack as kind `text` does, and compares recall with that of runs without an attack.
 
 `share` is top-1 recall over that of the plain mean without an attack, `own_share` over that of the same rule without an
 attack. `planted` is the probability of a backdoor's planted word after its trigger. The runs without an attack are

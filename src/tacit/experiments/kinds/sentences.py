@@ -1,4 +1,4 @@
-"""Word and word-piece models by the log-likelihood of sentences without words outside the vocabulary (paper 4, Fig. 5).
+"""Compares word and word-piece models by the log-likelihood of sentences without unknown words (paper 4, Fig. 5).
 
 Settings are those of kind `text`. With `text.pieces` and `text.inventory` = "counted", the inventory comes from the
 clients' word counts; `count.supplement` gives their whitelist. All models of a table know the same `text.vocabulary`

@@ -1,4 +1,4 @@
-"""SMS spam on heterogeneous clients (paper 5, section 4.5): FedAvg, FedProx, FedAdam and FedYogi.
+"""Classifies SMS spam on heterogeneous clients with FedAvg, FedProx, FedAdam and FedYogi (paper 5, section 4.5).
 
 A message is the set of its words, limited to the most frequent of the training messages; clients get shares of spam and
 ham by Dirichlet(α); the model is logistic regression. The paper does not describe its model, features or clients; its

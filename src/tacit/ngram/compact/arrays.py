@@ -1,4 +1,4 @@
-"""An open compact n-gram file: its arrays, and the look-up of words, histories and probabilities in them.
+"""Looks up words, histories and probabilities in the arrays of an open compact n-gram file.
 
 `reader` documents the layout and opens a file; `model` makes it a `Model`.
 """

@@ -4,8 +4,8 @@ A CRC detects damage, but not a file that somebody crafted. The page's reader (v
 that both accept and refuse the same files; a test gives both the same crafted ones.
 
 A backoff weight above one is legal (see `above_one`). `suspicious` finds, with an upper bound for the words that a
-history ends with, whether any weight could give a probability above one; most files end here. Only then the whole
-model is looked at, and its n-grams must be closed: the last n − 1 words of an n-gram are one, too.
+history ends with, whether any weight could give a probability above one; for most files none can. Otherwise the whole
+model is checked, and its n-grams must be closed: the last n − 1 words of an n-gram are an n-gram, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A compact n-gram file as a `Model`: suggestions come straight from the mapped arrays, in microseconds."""
+"""Wraps a compact n-gram file as a `Model`: suggestions come from the mapped arrays, in microseconds."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@
 The compiler stores by how much a bigram's f exceeds that of its second word, so a bigram's f is never below that. The
 list cannot say which words begin a sentence; `.dict` can (`tacit.ngram.formats.aosp.binary`).
 
-Read are also the lists of AOSP and HeliBoard, plain or gzipped. Of what they hold beside words, f and bigrams, only
-`possibly_offensive` is kept. Shortcuts, and entries that are not words themselves, are left out and counted.
+The lists of AOSP and HeliBoard can be read, too, plain or gzipped. Besides words, f and bigrams, only
+`possibly_offensive` is kept of them. Shortcuts, and entries that are not words themselves, are left out and counted.
 """
 
 from __future__ import annotations

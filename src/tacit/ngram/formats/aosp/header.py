@@ -1,4 +1,4 @@
-"""The header of an AOSP dictionary: what keyboards show of it, and which other dictionary it takes the place of."""
+"""Describes the header of an AOSP dictionary: what keyboards show of it, and which dictionary it replaces."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _VALUE = re.compile(
 
 @dataclass(frozen=True)
 class Header:
-    """What keyboards show of a dictionary.
+    """Holds what keyboards show of a dictionary.
 
-    `type` and locale are its id. A keyboard keeps one dictionary of each id: `main:en` would take the place of the
-    keyboard's own English list, and `tacit:en` stands beside it.
+    `type` and locale are its id. A keyboard keeps one dictionary for each id: `main:en` would replace the keyboard's
+    own English list, and `tacit:en` is used in addition to it.
     """
 
     locale: str

@@ -1,6 +1,6 @@
 """Merges two word lists: a distilled one, and one that a keyboard already has.
 
-Both are read as probabilities, and each list has half of the say:
+Both are read as probabilities, and each list has half of the weight:
 
     p(w) = ½ p₁(w) + ½ p₂(w)                 a list without w has p(w) = 0
     p(w | v) = ½ p₁(w | v) + ½ p₂(w | v)     if both have bigrams after v; else as the one that has
