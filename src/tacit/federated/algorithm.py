@@ -33,7 +33,7 @@ class Trainer(NamedTuple):
 
 
 class Algorithm(NamedTuple):
-    """The three choices that make an algorithm, who takes part, and what hides them."""
+    """The three choices that make an algorithm, who takes part, and how clients are protected."""
 
     client: ClientConfig
     aggregation: AggregationConfig
@@ -77,7 +77,7 @@ def server_factor(server: ServerConfig, t: int, rounds: int) -> float:
 def without_noise(state: Any) -> Any:
     """Returns the state of a training that has ended: its correlated noise, which no round needs any more, is zeros.
 
-    With the noise of the last rounds the released models could be had without it.
+    Anyone who has the noise of the last rounds can subtract it from the released models.
     """
     if not isinstance(state, ServerState):
         return state
