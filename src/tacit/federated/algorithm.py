@@ -15,9 +15,10 @@ from tacit.federated import plugin_checks
 from tacit.federated.aggregation import AggregationConfig, Rule, chosen_rule
 from tacit.federated.availability import AvailabilityConfig
 from tacit.federated.client_config import ClientConfig
-from tacit.federated.client_optimisers import check_carry
+from tacit.federated.client_optimisers import check_carry, first_moments
 from tacit.federated.compression import CompressionConfig
 from tacit.federated.sampling import SamplingConfig, check_scheme
+from tacit.federated.schedules import rate
 from tacit.federated.server import ServerConfig, server_optimiser
 from tacit.models.base import Params
 from tacit.privacy.config import PrivacyConfig
@@ -33,7 +34,7 @@ class Trainer(NamedTuple):
 
 
 class Algorithm(NamedTuple):
-    """The three choices that make an algorithm, who takes part, and what hides them."""
+    """The three choices that make an algorithm, who takes part, and how clients are protected."""
 
     client: ClientConfig
     aggregation: AggregationConfig
@@ -55,10 +56,29 @@ class ServerState(NamedTuple):
     residuals: Any = ()  # of the message, [population, …]: what each client has not sent (`compression.feedback`)
 
 
+def first_state(
+    init: Callable[[Array], Params], optimiser: optax.GradientTransformation, client: ClientConfig, key: Array
+) -> ServerState:
+    """Returns what the server keeps before the first round."""
+    params = init(key)
+    kept = jax.tree.map(jnp.asarray, optimiser.init(params))
+    return ServerState(params, kept, first_moments(client, params))
+
+
+def client_rate(client: ClientConfig, t: int, rounds: int) -> float:
+    """Returns the clients' learning rate η in round t = 0, 1, …"""
+    return client.lr * rate(client.schedule, client.warmup, t, rounds)
+
+
+def server_factor(server: ServerConfig, t: int, rounds: int) -> float:
+    """Returns the factor on the server's learning rate in round t = 0, 1, …"""
+    return rate(server.schedule, server.warmup, t, rounds)
+
+
 def without_noise(state: Any) -> Any:
     """Returns the state of a training that has ended: its correlated noise, which no round needs any more, is zeros.
 
-    With the noise of the last rounds the released models could be had without it.
+    Anyone who has the noise of the last rounds can subtract it from the released models.
     """
     if not isinstance(state, ServerState):
         return state

@@ -51,6 +51,11 @@ class Work(NamedTuple):
     steps: np.ndarray  # [clients] int32: how many of the steps are real
 
 
+def used_examples(sizes: np.ndarray, client: ClientConfig) -> np.ndarray:
+    """Returns how many of its examples each client uses in a round, [clients]."""
+    return np.minimum(sizes, client.max_examples) if client.max_examples else sizes
+
+
 def order_of_work(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed: int, round_: int) -> Work:
     """Returns batches of `client.batch` examples (0: all in one).
 
@@ -58,7 +63,7 @@ def order_of_work(sizes: np.ndarray, ids: np.ndarray, client: ClientConfig, seed
     random share of their steps.
     """
     sizes, ids = np.asarray(sizes, np.int64), np.asarray(ids, np.int64)
-    used = np.minimum(sizes, client.max_examples) if client.max_examples else sizes  # [clients]
+    used = used_examples(sizes, client)  # [clients]
     batch = client.batch or max(1, int(used.max(initial=1)))
     per_epoch = -(-used // batch)  # [clients] steps of an epoch
     column = np.arange(int(sizes.max(initial=1)))

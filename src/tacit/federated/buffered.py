@@ -30,21 +30,25 @@ from tacit.federated.algorithm import (
     Algorithm,
     ServerState,
     Trainer,
+    client_rate,
+    first_state,
     remedy,
     require_finite,
     round_key,
     rule_and_optimiser,
+    server_factor,
 )
 from tacit.federated.arrivals import BufferConfig, Step, arrivals, at_once, buffer_size
+from tacit.federated.batching import used_examples
 from tacit.federated.client_optimisers import first_moments
 from tacit.federated.cohort_sums import cohort_sums
+from tacit.federated.devices import device_bytes
 from tacit.federated.executors import Executor
 from tacit.federated.local import Broadcast, Cohort, Reply, Sending
 from tacit.federated.message_sizes import bytes_of_a_client
 from tacit.federated.objective import Loss
 from tacit.federated.rounds import facts_of, is_honest, server_step, travelled
 from tacit.federated.sampling import Chosen
-from tacit.federated.schedules import rate
 from tacit.federated.text_cohorts import cohort_with_batches, text_grid
 from tacit.models.base import Params, count_parameters
 from tacit.text.packed import ClientText
@@ -142,9 +146,8 @@ def buffered(
         return Version(params, jax.tree.map(jnp.zeros_like, first_moments(client, params)))
 
     def start(key: Array) -> BufferedState:
-        params = init(key)
-        kept = jax.tree.map(jnp.asarray, optimiser.init(params))
-        return BufferedState(params, kept, first_moments(client, params), (blank(),) * places)
+        begun = first_state(init, optimiser, client, key)
+        return BufferedState(begun.params, begun.optimiser, begun.carried, (blank(),) * places)
 
     def round_(state: BufferedState, t: int) -> tuple[BufferedState, dict[str, float]]:
         now = step(t)
@@ -156,21 +159,20 @@ def buffered(
         for i, v in enumerate(versions):
             ready = sums.ready(number_of(t, v))
             certain = certain and ready.certain and is_honest(ready.cohort)
-            lr = np.float32(client.lr * rate(client.schedule, client.warmup, v, rounds))
+            lr = np.float32(client_rate(client, v, rounds))
             reply = sums.program(Broadcast(*known[v]), ready.laid, lr, round_key(seed, v))
             del ready  # frees the devices' memory after training
             weight = np.float32(weight_of(t - v))
             total = _aged(reply, weight) if total is None else _plus(total, reply, weight)
             if i + 1 < len(versions):
                 sums.prefetch(number_of(t, versions[i + 1]))
-        factor = np.float32(rate(server.schedule, server.warmup, t, rounds))
+        factor = np.float32(server_factor(server, t, rounds))
         before = ServerState(state.params, state.optimiser, state.carried)
         assert total is not None
         after, finite = finish(before, total, factor)
         if t + 1 < rounds:
             sums.prefetch(number_of(t + 1, int(step(t + 1).versions.min())))
-        lr_now = client.lr * rate(client.schedule, client.warmup, t, rounds)
-        facts = facts_of(total.report, len(now.ids), lr_now)
+        facts = facts_of(total.report, len(now.ids), client_rate(client, t, rounds))
         facts |= {"staleness": float(np.mean(t - now.versions)), "stale": now.stale, "clock": now.clock}
         facts |= travelled(facts, len(now.ids) + now.stale, of_one)
         good = bool(finite) and np.isfinite(facts["loss"])
@@ -198,9 +200,8 @@ def text_buffered(
     shape = text_grid(clients, algorithm.client)
 
     def cohort_of(ids: np.ndarray, version: int) -> Cohort:
-        held, ones = clients.sizes[ids], np.ones(len(ids), np.float32)
-        most = algorithm.client.max_examples
-        weight = (np.minimum(held, most) if most else held).astype(np.float32)
+        ones = np.ones(len(ids), np.float32)
+        weight = used_examples(clients.sizes[ids], algorithm.client).astype(np.float32)
         chosen = Chosen(ids, weight, ones, np.ones(len(ids), bool))
         return attack(cohort_with_batches(clients, algorithm, chosen, seed, version, shape))
 
@@ -210,10 +211,9 @@ def text_buffered(
 def check_versions(versions: int, params: Params) -> None:
     """Refuses to keep more models than fit the memory."""
     count = count_parameters(params)
-    stats = jax.local_devices()[0].memory_stats() or {}
     memory.check(
         4 * count * versions,
         f"{versions} older models of {count:,} parameters, which clients may still train from,",
         "lower buffer.max_staleness, buffer.concurrency or the size of the model",
-        stats.get("bytes_limit", 0),
+        device_bytes(),
     )

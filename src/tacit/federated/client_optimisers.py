@@ -1,12 +1,13 @@
-"""The client optimiser: which step a client takes along a batch's gradient, and what of its memory travels.
+"""The client optimiser: which step a client takes along a batch's gradient, and which of its moments travel.
 
     u, state ← optimiser(g, state)
     w ← w − η (u + λ w)                 λ: `client.decay`, decoupled weight decay
 
-Plain SGD has no memory. Adam has two moments, and a client's few hundred sentences are too few to estimate them: fresh
-in every round, Adam is worse than SGD. So the moments may travel (`client.carry`). A client begins with the server's
-moments and sends its last ones beside its update, times its weight. The server keeps their mean, which is a plain sum
-divided by a plain sum. The count of steps behind a moment travels with it, because bias correction needs it.
+Plain SGD has no state. Adam has two moments, and a client's few hundred sentences are too few to estimate them: with
+fresh moments in every round, Adam is worse than SGD. So the moments may travel (`client.carry`). A client begins with
+the server's moments and sends its last ones beside its update, times its weight. The server keeps their mean, which is
+a plain sum divided by a plain sum. The count of steps behind a moment travels with it, because bias correction needs
+it. Moments that stay on each client instead were tried and are worse (docs/federated.md).
 
 `client.carry_form = "factored"` sends of a matrix of second moments only the means of its rows and columns, as
 Adafactor keeps it: v ≈ r cᵀ / mean(r). The message is then hardly longer than the update.
@@ -161,7 +162,7 @@ def settled(client: ClientConfig) -> ClientConfig:
 
 
 def check_carry(client: ClientConfig, params: Params) -> None:
-    """Refuses what cannot travel: a moment that the optimiser does not keep, or half of what a count is for."""
+    """Refuses moments that cannot travel: one that the optimiser does not keep, or one of two that share a count."""
     optimiser = client_optimiser(client)
     if client.carry == "none":
         if client.carry_form != "full":

@@ -23,7 +23,7 @@ from tacit.base.errors import TacitError
 from tacit.federated import hosts
 from tacit.federated.client_config import ClientConfig
 from tacit.federated.client_optimisers import client_optimiser
-from tacit.federated.devices import apart, devices, everywhere, local_slice, memory_mb
+from tacit.federated.devices import apart, device_bytes, devices, everywhere, local_slice, memory_mb
 from tacit.federated.executors import (
     Executor,
     Replies,
@@ -135,12 +135,11 @@ def cohort_stacks(
 def check_stack(clients: int, params: Params) -> None:
     """Refuses a cohort whose updates do not fit the memory together: stacked, in order, and once more to compare."""
     count = count_parameters(params)
-    stats = jax.local_devices()[0].memory_stats() or {}
     memory.check(
         3 * 4 * count * clients,
         f"the updates of {clients:,} clients, {count:,} numbers each, in three copies,",
         "lower sampling.clients or the size of the model, or choose a rule that is a sum",
-        stats.get("bytes_limit", 0),
+        device_bytes(),
     )
 
 

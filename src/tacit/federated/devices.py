@@ -84,5 +84,10 @@ def memory_mb(given: int) -> int:
     """Returns the memory for lanes in MB: the given one, else a third of an accelerator's, else 2 GB."""
     if given:
         return given
-    limit = (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0)
+    limit = device_bytes()
     return int(limit / 3 / 2**20) if limit else 2048
+
+
+def device_bytes() -> int:
+    """Returns the memory of an accelerator in bytes; 0 on a CPU, which has no memory of its own."""
+    return (jax.local_devices()[0].memory_stats() or {}).get("bytes_limit", 0)

@@ -22,16 +22,18 @@ from tacit.federated.algorithm import (
     ServerState,
     Trainer,
     apply,
+    client_rate,
+    first_state,
     remedy,
     require_finite,
     round_key,
+    server_factor,
 )
-from tacit.federated.client_optimisers import carried_kinds, first_moments
+from tacit.federated.client_optimisers import carried_kinds
 from tacit.federated.cohort_sums import CohortSums
 from tacit.federated.local import Broadcast, Reply
 from tacit.federated.private import Private, check_form, noised_release, private_form
 from tacit.federated.private_setup import check, private_federation, released
-from tacit.federated.schedules import rate
 from tacit.models.base import Params, count_parameters
 from tacit.privacy.correlated import no_noise_yet
 from tacit.privacy.noise import NoiseThread, seeded
@@ -103,14 +105,12 @@ def private_trainer(
     finish, noise = private_server_step(rule, optimiser, private), NoiseThread()
 
     def start(key: Array) -> ServerState:
-        params = init(key)
-        kept = jax.tree.map(jnp.asarray, optimiser.init(params))
         past = no_noise_yet(private.strategy, jnp.zeros(count)) if private.strategy else ()
-        return ServerState(params, kept, first_moments(client, params), jnp.float32(config.clip), past)
+        begun = first_state(init, optimiser, client, key)
+        return begun._replace(clip=jnp.float32(config.clip), noise=past)
 
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, Any]]:
-        lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
-        factor = rate(server.schedule, server.warmup, t, rounds)
+        lr, factor = client_rate(client, t, rounds), server_factor(server, t, rounds)
         # the first process draws for all of them
         drawing = noise.begin(
             count if hosts.first() else 0, *([seeded(seed, t)] if config.noise_source == "seed" else [])

@@ -29,12 +29,15 @@ from tacit.federated.algorithm import (
     ServerState,
     Trainer,
     apply,
+    client_rate,
+    first_state,
     remedy,
     require_finite,
     round_key,
     rule_and_optimiser,
+    server_factor,
 )
-from tacit.federated.client_optimisers import carried_kinds, first_moments
+from tacit.federated.client_optimisers import carried_kinds
 from tacit.federated.cohort_sums import (
     CohortStacks,
     CohortSums,
@@ -54,7 +57,6 @@ from tacit.federated.local import Broadcast, Cohort, Reply, Report, Sending, car
 from tacit.federated.message_sizes import bytes_of_a_client, nobody
 from tacit.federated.objective import Loss
 from tacit.federated.private_rounds import privacy_of, private_trainer
-from tacit.federated.schedules import rate
 from tacit.federated.secured import secured
 from tacit.models.base import Params
 
@@ -176,14 +178,11 @@ def rounds_of(
     of_one = bytes_of_a_client(algorithm, shapes)
 
     def start(key: Array) -> ServerState:
-        params = init(key)
-        kept = jax.tree.map(jnp.asarray, optimiser.init(params))
-        begun = ServerState(params, kept, first_moments(client, params))
+        begun = first_state(init, optimiser, client, key)
         return begun._replace(residuals=no_residuals(silence.message, population)) if feedback else begun
 
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
-        lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
-        factor = rate(server.schedule, server.warmup, t, rounds)
+        lr, factor = client_rate(client, t, rounds), server_factor(server, t, rounds)
         ready = sums.ready(t)
         asked = len(ready.cohort.ids)
         if not ready.reports:

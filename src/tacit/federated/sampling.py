@@ -2,14 +2,14 @@
 
     uniform         K of N without replacement      weight n_k
     poisson         each with probability K/N       weight n_k
-    original        the same                        weight p_k = n_k / n, absent clients keep w_t
+    original        K of N without replacement      weight p_k = n_k / n, absent clients keep w_t
     I               K draws with replacement by p   weight 1 for each draw
     II              K of N without replacement      weight p_k N/K
-    transformed-II  the same                        weight 1, local objective N p_k F_k
+    transformed-II  K of N without replacement      weight 1, local objective N p_k F_k
 
 n_k counts sentences. With `sampling.weight = "words"` a client of scheme uniform weighs as many as its batches have
-words to predict. A loss is a mean over words: only so is the mean of full-batch gradients (FedSGD) the gradient of the
-pooled text.
+words to predict. A loss is a mean over words, so only with these weights the mean of full-batch gradients (FedSGD) is
+the gradient of the pooled text.
 
 K = max(C·N, 1), so C = 0 means one client. A client that drops out is sampled and does not report; the weights of
 scheme II count only those that report. The rule `mean` can ignore the weight (`aggregation.uniform`).

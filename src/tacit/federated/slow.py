@@ -1,8 +1,8 @@
 """The slow executor: trains a cohort one client, one step at a time, in plain loops.
 
-The fast executors are tested against it. It does what `local` and `executors` do in the most obvious way, keeps a
-client's weights in numpy's float64, writes SGD and Adam out, clips what a private client sends, and draws the papers'
-β-noise with separate code from the same keys. Messages come from the rule and are added at the end.
+The fast executors are tested against it. It does what `local` and `executors` do in the most obvious way, with a
+client's weights in numpy's float64. It has its own code for SGD, Adam, the clip of a private client and the papers'
+β-noise, which it draws from the same keys. Messages come from the rule and are added at the end.
 `training.executor = "slow"` runs it.
 """
 

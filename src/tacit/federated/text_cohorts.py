@@ -16,7 +16,7 @@ from jax import Array
 from tacit.base.errors import TacitError
 from tacit.federated.algorithm import Algorithm, Trainer
 from tacit.federated.availability import Choice, check, choices, devices
-from tacit.federated.batching import Grid, Work, balanced_work, grid, order_of_work
+from tacit.federated.batching import Grid, Work, balanced_work, grid, order_of_work, used_examples
 from tacit.federated.client_config import ClientConfig
 from tacit.federated.executors import Executor
 from tacit.federated.local import Cohort
@@ -79,9 +79,7 @@ def _with_figures(trainer: Trainer, choice: Callable[[int], Choice]) -> Trainer:
 def choosing(clients: ClientText, algorithm: Algorithm, seed: int | bytes) -> Callable[[int], Choice]:
     """Returns the function that chooses the clients of round t = 0, 1, …; a seed of bytes is a secret key."""
     sampling, config, separation = algorithm.sampling, algorithm.availability, algorithm.privacy.separation
-    most = algorithm.client.max_examples
-    # n_k: sentences that a client trains on
-    sizes = np.minimum(clients.sizes, most) if most else clients.sizes
+    sizes = used_examples(clients.sizes, algorithm.client)  # n_k: sentences that a client trains on
     check(config, sampling, separation, algorithm.privacy.private)
     if config.model == "always":
         return lambda t: Choice(choose(sampling, sizes, seed, t, separation), len(sizes))

@@ -1,8 +1,8 @@
 """A start from counts: the output bias of a new model from how often clients type each word.
 
 Every client counts the words and sentence ends of its own text and sends its counts, which are added. Before round 1
-the server sets the output bias to log((n + 1) / Σ(n + 1)): the model begins with the frequencies of words and need not
-spend rounds on them. The sum is a release of its own, beside those of the rounds.
+the server sets the output bias to log((n + 1) / Σ(n + 1)), so rounds need not be spent on learning how frequent words
+are. The sum is a release, beside those of the rounds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def word_counts(clients: ClientText, vocabulary: int) -> NDArray[np.int64]:
 
 
 def log_frequencies(counts: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Returns log((n + 1) / Σ(n + 1)), so that a word that nobody typed is possible, too."""
+    """Returns log((n + 1) / Σ(n + 1)): a word that nobody typed has a small probability, not 0."""
     smooth = counts.astype(np.float64) + 1
     return np.log(smooth / smooth.sum()).astype(np.float32)
 

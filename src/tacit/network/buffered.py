@@ -22,14 +22,21 @@ import numpy as np
 from jax import Array
 
 from tacit.federated.aggregation import aggregation
-from tacit.federated.algorithm import ServerState, Trainer, remedy, require_finite, rule_and_optimiser
+from tacit.federated.algorithm import (
+    ServerState,
+    Trainer,
+    client_rate,
+    first_state,
+    remedy,
+    require_finite,
+    rule_and_optimiser,
+    server_factor,
+)
 from tacit.federated.arrivals import at_once, buffer_size, queue, take
 from tacit.federated.buffered import aged, weight_of
-from tacit.federated.client_optimisers import first_moments
 from tacit.federated.local import Broadcast, Sending
 from tacit.federated.message_sizes import bytes_of_a_client, nobody
 from tacit.federated.rounds import facts_of, server_step, travelled
-from tacit.federated.schedules import rate
 from tacit.models.base import Params
 from tacit.network.exchange import check_reply
 from tacit.network.office import Office, Post, Question
@@ -119,9 +126,7 @@ def buffered_rounds(office: Office, init: Callable[[Array], Params]) -> Trainer:
     tasks, of_one = Tasks(office.courier.post()), bytes_of_a_client(chosen, shapes)
 
     def start(key: Array) -> ServerState:
-        params = init(key)
-        kept = jax.tree.map(jnp.asarray, optimiser.init(params))
-        return ServerState(params, kept, first_moments(client, params))
+        return first_state(init, optimiser, client, key)
 
     def keep_busy(waiting: list[int], task: Callable[[int], Mapping[int, Parcel]]) -> bool:
         """Sends tasks until as many clients train as should; returns whether answers can still come."""
@@ -168,14 +173,14 @@ def buffered_rounds(office: Office, init: Callable[[Array], Params]) -> Trainer:
         return total, ages, stale
 
     def round_(state: ServerState, t: int) -> tuple[ServerState, dict[str, float]]:
-        lr = client.lr * rate(client.schedule, client.warmup, t, rounds)
+        lr = client_rate(client, t, rounds)
         ended = tasks.ended
         total, ages, stale = collect(t, broadcast_arrays(Broadcast(state.params, state.carried)), lr)
         summed = silence
         if total.count >= terms.least:
             parts = rebuilt("reply", silence, total.value())
             summed = jax.tree.map(lambda x, like: jnp.asarray(x, like.dtype), parts, silence)
-        factor = np.float32(rate(server.schedule, server.warmup, t, rounds))
+        factor = np.float32(server_factor(server, t, rounds))
         state, finite = finish(state, jax.tree.map(jnp.asarray, summed), factor)
         asked = tasks.ended - ended
         facts = facts_of(summed.report, asked, lr)

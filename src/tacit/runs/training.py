@@ -30,6 +30,7 @@ from tacit.federated.algorithm import Trainer, without_noise
 from tacit.federated.batching import Grid
 from tacit.federated.buffered import text_buffered
 from tacit.federated.central import central
+from tacit.federated.devices import device_bytes
 from tacit.federated.evaluation import Scorer, scorer
 from tacit.federated.objective import next_word_loss
 from tacit.federated.text_cohorts import public_grid, text_federation
@@ -157,12 +158,11 @@ def check_memory(config: Config, model: LanguageModel) -> None:
     count = count_parameters(jax.eval_shape(model.init, jax.random.key(0)))
     federated = config.training.mode == "federated"
     copies = 2 + (2 * len(jax.local_devices()) if federated else 0)
-    stats = jax.local_devices()[0].memory_stats() or {}
     memory.check(
         4 * count * copies,
         f"a model of {count:,} parameters, in {copies} copies,",
         "lower model.hidden, model.embedding, model.layers or text.vocabulary",
-        stats.get("bytes_limit", 0) * len(jax.local_devices()),
+        device_bytes() * len(jax.local_devices()),
     )
 
 

@@ -25,6 +25,7 @@ from tacit.federated import hosts
 from tacit.federated.aggregation import neutral
 from tacit.federated.cohort_sums import CohortStacks, CohortSums, Ready
 from tacit.federated.compression import Compression
+from tacit.federated.devices import device_bytes
 from tacit.federated.local import Broadcast, Reply
 from tacit.models.base import count_parameters
 
@@ -45,12 +46,11 @@ def no_residuals(message: Any, population: int) -> Any:
     if not population:
         raise ValueError("error feedback needs to know the population")
     count = count_parameters(message)
-    stats = jax.local_devices()[0].memory_stats() or {}
     memory.check(
         _COPIES * 4 * count * population,
         f"error feedback for {population:,} clients, {count:,} numbers each, in {_COPIES} copies,",
         "lower the population or the size of the model, or choose another compression.form",
-        stats.get("bytes_limit", 0),
+        device_bytes(),
     )
     return jax.tree.map(lambda x: jnp.zeros((population, *x.shape), jnp.float32), message)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.federated.aggregation import CohortRule
 from tacit.federated.algorithm import round_key, rule_and_optimiser
+from tacit.federated.batching import used_examples
 from tacit.federated.client_optimisers import carried_kinds, first_moments
 from tacit.federated.cohort_sums import cohort_sums
 from tacit.federated.compression import compression
@@ -34,10 +35,9 @@ _PROGRAMS = 4  # configurations whose compiled programs a client keeps
 def own_cohort(text: Packed, config: Config, number: int, t: int) -> Cohort:
     """Returns this client, with its batches of round t, as a cohort of one."""
     client, ids = config.client, np.array([number])
-    held = min(int(text.sizes[0]), client.max_examples or int(text.sizes[0]))
     sentences, steps = sentence_work(text, ids, client, config.seed, t, None)
     rows = sentence_rows(text, sentences, None)
-    weight = float(held)
+    weight = float(used_examples(text.sizes, client)[0])
     if config.sampling.weight == "words":
         weight = float((rows.targets >= 0).sum() / client.epochs)
     one = np.ones(1, np.float32)
