@@ -82,7 +82,7 @@ def held(directory: Path, name: Path | None = None) -> Iterator[bool]:
 
 
 def is_locked(directory: Path) -> bool:
-    """Whether another process has a directory at this moment; a missing one is free."""
+    """Whether a process works in a directory at this moment; a missing one is free."""
     try:
         with held(directory):
             return False

@@ -83,7 +83,7 @@ def run_next(
 
     An entry whose data is missing is left out, and so is a row that fails on the device, for want of memory, say;
     their errors are returned. Several processes may do this at once: a row that another one measures is put off, and
-    at the end waited for, lest that process fails.
+    at the end waited for, because that process may fail.
     """
     deadline = time.monotonic() + 60 * minutes
     done: list[Next] = []
