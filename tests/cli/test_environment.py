@@ -180,3 +180,12 @@ def test_compiled_programs_of_others_are_not_run(tmp_path: Path, monkeypatch: py
         assert options.compiled_folder() is None
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no/such"))
     assert options.compiled_folder() is None
+
+
+def test_settings_of_matplotlib_that_cannot_be_read_are_named(tmp_path: Path, process: Processes) -> None:
+    (tmp_path / "matplotlibrc").write_bytes(b"font.size: 9\n\xff\n")
+    command = [sys.executable, "-P", "-c", "import tacit.runs.plots"]
+    done = subprocess.run(
+        command, env=process.environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "TacitError: matplotlib cannot read its settings" in done.stderr.splitlines()[-1]
