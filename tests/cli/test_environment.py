@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from commands import PROGRAM, Commands, Processes, sets
 from tacit import cli
 from tacit.base import cores
 from tacit.base.errors import TacitError
+from tacit.cli import options
 from tacit.text import catalogue
 
 
@@ -157,3 +159,33 @@ def test_numbers_of_64_bits_are_refused_in_python_and_turned_off_for_commands() 
         assert not jax.config.values["jax_enable_x64"]
     finally:
         jax.config.update("jax_enable_x64", before)
+
+
+def test_compiled_programs_of_others_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = tmp_path / f"tacit-compiled-{os.getuid()}"
+    for _ in range(2):
+        assert options.compiled_folder() == folder and folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o770)  # others may write
+    assert options.compiled_folder() is None
+    monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+    other = tmp_path / f"tacit-compiled-{os.getuid()}"
+    other.mkdir(mode=0o700)
+    assert options.compiled_folder() is None  # it belongs to another user
+    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for put in (lambda: folder.symlink_to(other), lambda: folder.write_text("in the way")):
+        folder.rmdir() if folder.is_dir() and not folder.is_symlink() else folder.unlink()
+        put()
+        assert options.compiled_folder() is None
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no/such"))
+    assert options.compiled_folder() is None
+
+
+def test_settings_of_matplotlib_that_cannot_be_read_are_named(tmp_path: Path, process: Processes) -> None:
+    (tmp_path / "matplotlibrc").write_bytes(b"font.size: 9\n\xff\n")
+    command = [sys.executable, "-P", "-c", "import tacit.runs.plots"]
+    done = subprocess.run(
+        command, env=process.environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "TacitError: matplotlib cannot read its settings" in done.stderr.splitlines()[-1]

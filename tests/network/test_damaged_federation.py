@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,12 @@ def test_a_certificate_that_is_no_text_of_ascii_is_refused(tmp_path: Path) -> No
     (tmp_path / "ana.invitation").write_text(json.dumps(said))
     with pytest.raises(TacitError, match="its certificate is no PEM"):
         federation.read_invitation(tmp_path / "ana.invitation")
+
+
+def test_two_who_join_at_once_both_do(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    federation.init(home)
+    names = [f"n{i}" for i in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        tokens = list(pool.map(lambda name: federation.invite_browser(home, name), names))
+    assert len(set(tokens)) == 8 and sorted(c.name for c in federation.read(home).clients) == names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -69,6 +70,12 @@ def test_a_link_in_the_folder_is_not_followed(tmp_path: Path) -> None:
         with pytest.raises(TacitError, match=r"it is a symbolic link|was not left by"):
             kept(folder, "new")
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_pipe_among_the_sources_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "zoe.safetensors")
+    with pytest.raises(TacitError, match=r"zoe\.safetensors: cannot be read \(not a regular file\)"):
+        models._digest(tmp_path / "zoe.safetensors")
 
 
 def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:

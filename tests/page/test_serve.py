@@ -134,6 +134,12 @@ def test_a_locale_without_a_dictionary_names_none():
     )
 
 
+def test_names_of_any_bytes_reach_the_page():
+    name = "\udcff\x1b[31m é"  # a file's name that is no UTF-8
+    told = json.loads(server.site([PageModel("a", name, name, b"")])["/models.json"].body)
+    assert told["models"][0]["title"] == told["models"][0]["about"] == name
+
+
 def test_the_policy_names_no_other_host_and_allows_no_inline_script():
     assert "default-src 'none'" in POLICY and "unsafe" not in POLICY and "http" not in POLICY
     assert (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -168,12 +170,24 @@ def keep_compiled() -> None:
     """Lets JAX cache compiled programs between processes, unless the user has set a directory."""
     import jax
 
-    directory_is_set = jax.config.values.get("jax_compilation_cache_dir") is not None
-    if directory_is_set or not hasattr(os, "getuid"):  # Windows: the owner of a folder is unknown
-        return
-    cache = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
-    cache.mkdir(mode=0o700, exist_ok=True)
-    if cache.lstat().st_uid != os.getuid():  # never run the programs of another user
-        return
-    jax.config.update("jax_compilation_cache_dir", str(cache))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    if jax.config.values.get("jax_compilation_cache_dir") is None and (folder := compiled_folder()):
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def compiled_folder() -> Path | None:
+    """Returns this user's folder of compiled programs; None if there can be none.
+
+    JAX runs what it finds there, so a folder that another user owns, or can write to, is not used.
+    """
+    if not hasattr(os, "getuid"):  # Windows: the owner of a folder is unknown
+        return None
+    folder = Path(tempfile.gettempdir()) / f"tacit-compiled-{os.getuid()}"
+    try:
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        facts = folder.lstat()
+    except OSError:  # no room
+        return None
+    is_own = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o022
+    return folder if is_own else None

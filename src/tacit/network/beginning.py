@@ -21,6 +21,7 @@ import numpy as np
 from tacit.base.arrays import Ints
 from tacit.base.errors import TacitError
 from tacit.base.files import write_atomic
+from tacit.base.reading import read_regular
 from tacit.network.counting import CountSettings, counted, counting_config, find_whitelist
 from tacit.network.office import Office
 from tacit.network.tasks.count import network_frequencies
@@ -115,7 +116,7 @@ def keep(out: Path, beginning: Beginning) -> None:
 def _read(out: Path, words: Vocabulary) -> Ints:
     file = out / FREQUENCIES
     try:
-        pairs = [line.rsplit("\t", 1) for line in file.read_text("utf-8").splitlines()]
+        pairs = [line.rsplit("\t", 1) for line in read_regular(file).decode("utf-8").splitlines()]
         if tuple(word for word, _ in pairs) != words.words:
             raise ValueError("its words are not those of vocabulary.txt")
         return np.array([int(n) for _, n in pairs], np.int64)

@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 
 from tacit.base.errors import TacitError, nearest, shown
 from tacit.base.files import followed, write_atomic
-from tacit.base.locks import held
+from tacit.base.locks import waited_for
 from tacit.base.reading import read_object, read_regular
 from tacit.base.transaction import Kind, transaction
 
@@ -286,9 +286,9 @@ def _is_address(text: str) -> bool:
 
 @contextlib.contextmanager
 def _changing(place: Path) -> Iterator[None]:
-    if not place.is_dir():
-        raise TacitError(f"{place} is not a federation; make one with `tacit federation init`")
-    with held(place / "clients"):
+    """Waits until no other process changes the clients: two browsers may join in the same moment."""
+    read(place)  # refuses what is no federation
+    with waited_for(place / "clients"):
         yield
 
 

@@ -18,11 +18,11 @@ from typing import Any
 from tacit.base import settings
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines, write_atomic
+from tacit.base.locks import is_locked
 from tacit.base.reading import read_object
 from tacit.network import federation, flower
 from tacit.network.assignments import WORDS
 from tacit.network.office import Terms
-from tacit.network.status import is_locked
 from tacit.network.training import check
 from tacit.runs.config import Config
 from tacit.runs.directory import METRICS

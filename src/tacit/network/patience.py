@@ -7,7 +7,7 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-HEAD = 30.0  # seconds for the head of a request, counted from the connection or the answer before
+HEAD = 40.0  # seconds for the head of a request, from the connection or the answer before; an idle one ends sooner
 WHOLE = 900.0  # for a request and its answer: 8 MiB at 75 kbit/s
 
 

@@ -11,25 +11,13 @@ from typing import Any
 
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
-from tacit.base.locks import lock
+from tacit.base.locks import is_locked
 from tacit.base.reading import read_object, read_regular
 from tacit.network import federation
 from tacit.runs.directory import METRICS
 
 PID = "server.pid"
 _STOPS = 30.0
-
-
-def is_locked(directory: Path) -> bool:
-    """Returns whether a process works in a directory."""
-    number = os.open(directory, os.O_RDONLY)
-    try:
-        lock(number)
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(number)
 
 
 def status(place: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from tacit.base.errors import TacitError
 from tacit.base.files import cannot_write, inside, to_json, write_atomic
 from tacit.base.locks import held, remove_leftovers
 from tacit.base.progress import Progress, no_progress
-from tacit.base.reading import read_object
+from tacit.base.reading import read_object, read_regular
 from tacit.base.transaction import holds_nothing
 from tacit.lm.network8 import reader as network8
 from tacit.lm.open import kind_of
@@ -256,7 +256,7 @@ def _digest(*files: Path, setting: str = "") -> str:
     digest = hashlib.sha256(f"{__version__} {setting}".encode())
     for file in files:
         try:
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
+            digest.update(hashlib.sha256(read_regular(file)).digest())
         except OSError as error:
             raise TacitError(f"{file}: cannot be read ({error.strerror}); train the run first") from None
     return digest.hexdigest()

@@ -115,7 +115,9 @@ def site(
         "worker": f"{WORKER}?{version(worker.body)}",
         "files": ["./", *own],
     }
-    files["models.json"] = Answer("application/json", json.dumps(manifest, ensure_ascii=False).encode())
+    # names of files and models may hold what UTF-8 has not: it is escaped as JSON escapes it
+    text = json.dumps(manifest, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    files["models.json"] = Answer("application/json", text)
     by_path = {f"/{name}": answer for name, answer in files.items()} | tuning()
     return {path: packed(answer) for path, answer in {"/": files["index.html"], **by_path}.items()}
 

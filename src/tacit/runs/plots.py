@@ -22,10 +22,17 @@ logging.getLogger("matplotlib").addHandler(logging.NullHandler())
 # that imports pyplot later gets the one that it asks for.
 _backend = os.environ.pop("MPLBACKEND", "") if "matplotlib" not in sys.modules else ""
 
-from matplotlib import rc_context, rcParams, ticker  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-
+from tacit.base.errors import TacitError  # noqa: E402
 from tacit.base.printable import printable  # noqa: E402
+
+try:
+    from matplotlib import rc_context, rcParams, ticker
+    from matplotlib.figure import Figure
+except (OSError, ValueError) as error:  # matplotlib reads its settings while it is imported
+    raise TacitError(
+        f"matplotlib cannot read its settings ({error}); mend or remove the file matplotlibrc, which it looks for in "
+        "the current directory first"
+    ) from None
 
 if _backend:
     os.environ["MPLBACKEND"] = _backend

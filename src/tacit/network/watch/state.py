@@ -9,10 +9,11 @@ from typing import Any
 
 from tacit.base.errors import TacitError
 from tacit.base.files import read_lines
+from tacit.base.locks import is_locked
 from tacit.base.reading import is_figure, parse, read_object
 from tacit.network import federation
 from tacit.network.board import PROGRESS, ROUNDS
-from tacit.network.status import is_locked, orders, record, run_of
+from tacit.network.status import orders, record, run_of
 from tacit.privacy import ledger
 from tacit.runs.directory import METRICS
 from tacit.runs.spending import spending
