@@ -237,7 +237,8 @@ def dictionary(results: Entry) -> str:
     first = results["first_words"]
     counted, each, best = (first["choices"][k] for k in ("counted", "each person the same", "best"))
     low, high = (_percent(first["drawn"][k]) for k in ("p2.5", "p97.5"))
-    assert counted["words"] == each["words"] == last["start_words"]
+    offered = next(row["engine"]["start_words"] for row in results["rows"] if "start_words" in row["engine"])
+    assert sorted(counted["words"]) == sorted(each["words"]) == sorted(offered)
     return (
         f"{table(rows)}\n\nOver {last['places']:,} held-out words, {last['starts']:,} of them first words.\n\n"
         "**First words.** Nothing stands before the first word of a message, so a keyboard always offers the same "
