@@ -134,7 +134,9 @@ def test_the_gate_is_that_of_tacit_personalize(page: Any, exported: Path, habit:
     every += [" ".join([*typed[:8], habit[0]])] * 3  # too long for one sequence
     stored = reader.open(exported)
     guess = stored.words[3 + int(np.argmax(log_probs(stored, state_after(stored, []))[0, 3:]))]
-    every += [line for typing in every[:40] for line in (typing, guess)]  # what the shared model has right is lost
+    every += [
+        line for typing in every[:40] for line in (typing, guess)
+    ]  # what the shared model has right is lost
     tune(page, every)
     kept = page.evaluate("async () => (await import('/sentences.js')).keptOwn()")
     gate, last = gate_of(exported, every)
