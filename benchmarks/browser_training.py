@@ -1,8 +1,8 @@
 """Measures training in the browser against Python's: differences, processor time, and how late the page becomes.
 
 A client of the built-in typists trains an epoch of 400 sentences: `gboard` (SGD) and the GRU of `adam-papers` (Adam,
-whose second moment travels, and dropout) in a first round; `gboard` also in a tenth, which begins where Python's ninth
-one ended, and the GRU with second moments as a run that has gone on has them.
+whose second moment travels, and dropout), each in a first round and in a tenth, before which two clients of Python
+trained for nine.
 The same tasks are trained by Python, by the WebAssembly in node, by plain JavaScript in node (the first only), and in a
 Worker of Chromium, while the page's main thread runs a timer of 10 ms. Differences are the largest of a parameter after
 the epoch. Beside them is Python's own difference if every number that it begins with is moved by one rounding step:
@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,63 +38,66 @@ from page_site import chromium
 from playwright.sync_api import sync_playwright
 
 from tacit.federated.client_optimisers import first_moments
-from tacit.federated.local import Reply
+from tacit.federated.local import Reply, carried_mean
 from tacit.models import language_model
 from tacit.runs.config import resolve
 from tacit.text.packed import Packed
 from tacit.text.prepare import prepare
 
-SENTENCES, VOCABULARY, ROUNDS, TIMES, IDLE = 400, 10_000, 10, 3, 3000  # IDLE: milliseconds
+SENTENCES, VOCABULARY, CLIENTS, ROUNDS, TIMES, IDLE = 400, 10_000, 2, 10, 3, 3000  # IDLE: milliseconds
 PRESETS = {
     "gboard": ("gboard", []),
     "gru": ("adam-papers", ["text.corpus=typists", "text.protocol=plain", "text.vocabulary=10000"]),
 }
 
 
-def one_client() -> Packed:
-    """Returns a client with 400 sentences of the typists; its words are among the first 10,000."""
+def clients() -> list[Packed]:
+    """Returns clients with 400 sentences of the typists; their words are among the first 10,000."""
     config = resolve("gboard", ["typists.users=200", f"typists.messages={SENTENCES}", "text.vocabulary=0"])
     ready = prepare(config.text, config.partition, config.typists, seed=0)
-    most = int(np.argmax(ready.clients.sizes))
-    text = ready.clients.gather(np.array([most]))
+    return [_cut(ready.clients.gather(which[None])) for which in np.argsort(-ready.clients.sizes)[:CLIENTS]]
+
+
+def _cut(text: Packed) -> Packed:
     kept = min(SENTENCES, int(text.sizes[0]))
     return text.take(np.arange(kept), np.array([0, kept]), text.names)
 
 
-def python_rounds(folder: Path, name: str, text: Packed) -> list[str]:
-    """Writes two rounds of a preset, prints Python's processor time, and returns the names of the cases."""
+def first_case(name: str, text: Packed) -> cases.Case:
+    """Returns the task of a preset's first round."""
     preset, settings = PRESETS[name]
     config = resolve(preset, settings)
-    model = language_model(config.model, VOCABULARY)
-    params = model.init(jax.random.key(config.seed))
-    count = sum(leaf.size for leaf in jax.tree.leaves(params))
-    run = cases.client_of(config, text, VOCABULARY)
-    case = cases.Case(config, text, VOCABULARY, params, [], 3, 0, config.client.lr)
-    case = case._replace(carried=list(first_moments(config.client, params)))
-    written(folder, f"{name}-first", case, run)
-    if case.carried:
-        written(folder, f"{name}-settled", settled(case, count), run)
-        return [f"{name}-first", f"{name}-settled"]
-    seconds = []
-    for round_ in range(ROUNDS - 1):
-        begun = time.process_time()
-        update, weight = run(case).message
-        seconds.append(time.process_time() - begun)
+    params = language_model(config.model, VOCABULARY).init(jax.random.key(config.seed))
+    carried = list(first_moments(config.client, params))
+    return cases.Case(config, text, VOCABULARY, params, carried, 3, 0, config.client.lr)
+
+
+def last_case(case: cases.Case, runs: Sequence[Callable[[cases.Case], Reply]]) -> cases.Case:
+    """Returns the task of the tenth round, after nine in which Python's clients trained."""
+    for round_ in range(1, ROUNDS):
+        replies = [run(case._replace(number=case.number + i)) for i, run in enumerate(runs)]
+        update, weight = jax.tree.map(lambda *parts: sum(parts), *[reply.message for reply in replies])
+        moments = carried_mean(jax.tree.map(lambda *parts: sum(parts), *[reply.carried for reply in replies]))
         params = jax.tree.map(lambda w, u, by=weight: np.asarray(w + u / by, np.float32), case.params, update)
-        case = case._replace(params=params, round=round_ + 1)
-    written(folder, f"{name}-tenth", case, run)
+        carried = [np.asarray(moment, np.float32) for moment in moments]
+        case = case._replace(params=params, carried=carried, round=round_)
+    return case
+
+
+def python_rounds(folder: Path, name: str, texts: Sequence[Packed]) -> list[str]:
+    """Writes two rounds of a preset, prints Python's processor time, and returns the names of the cases."""
+    case = first_case(name, texts[0])
+    runs = [cases.client_of(case.config, text, VOCABULARY) for text in texts]
+    written(folder, f"{name}-first", case, runs[0])
+    seconds = []
+    for _ in range(TIMES):
+        begun = time.process_time()
+        runs[0](case)
+        seconds.append(time.process_time() - begun)
+    written(folder, f"{name}-tenth", last_case(case, runs), runs[0])
+    count = sum(leaf.size for leaf in jax.tree.leaves(case.params))
     say(name=name, engine="jax", parameters=count, processor_s=statistics.median(seconds))
     return [f"{name}-first", f"{name}-tenth"]
-
-
-def settled(case: cases.Case, count: int) -> cases.Case:
-    """Returns the task with moments of a run that has gone on: of the size that a gradient of norm 1 has, ± a half."""
-    draw = np.random.default_rng(0)
-    moments = [
-        np.asarray(400 if np.ndim(m) == 0 else draw.uniform(0.5, 1.5, np.shape(m)) / count, np.float32)
-        for m in case.carried
-    ]
-    return case._replace(carried=moments)
 
 
 def written(folder: Path, name: str, case: cases.Case, run: Callable[[cases.Case], Reply]) -> None:
@@ -149,9 +152,9 @@ def main() -> None:
     loaded = [f for f in sorted((training_site.STATIC / "train").iterdir()) if f.suffix in (".js", ".wasm")]
     say(files=len(loaded), gzip_bytes=sum(len(gzip.compress(f.read_bytes(), 9)) for f in loaded))
     with tempfile.TemporaryDirectory() as folder:
-        text = one_client()
-        say(sentences=len(text.lengths), words=int(text.lengths.sum()), vocabulary=VOCABULARY)
-        names = [case for name in PRESETS for case in python_rounds(Path(folder), name, text)]
+        texts = clients()
+        say(sentences=len(texts[0].lengths), words=int(texts[0].lengths.sum()), vocabulary=VOCABULARY)
+        names = [case for name in PRESETS for case in python_rounds(Path(folder), name, texts)]
         in_node(Path(folder), names)
         in_chromium(Path(folder), names[::2])
 

@@ -42,7 +42,7 @@ class Tab:
     def open(self, address: str = "") -> Any:
         """Opens the page in a new tab of this browser."""
         page = self.context.new_page()
-        page.on("console", lambda said: self._complain(said.text) if said.type == "error" else None)
+        page.on("console", lambda said: self._complain(said) if said.type == "error" else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.goto(address or self.address)
         page.wait_for_selector("html[data-ready]")
@@ -52,9 +52,9 @@ class Tab:
         """Waits until an expression holds in the page. (Playwright's own way needs 'unsafe-eval'.)"""
         until(lambda: self.page.evaluate(truth), truth, seconds=PATIENCE / 1000)
 
-    def _complain(self, said: str) -> None:
-        if "Failed to load resource" not in said:  # a call that the server refused
-            self.complaints.append(said)
+    def _complain(self, said: Any) -> None:
+        if "Failed to load resource" not in said.text or "/v1/" not in said.location["url"]:  # a refused call
+            self.complaints.append(said.text)
 
     def join(self) -> None:
         self.page.click("#join")

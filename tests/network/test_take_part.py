@@ -286,6 +286,8 @@ def test_a_tab_splits_text_by_the_language_of_the_run(tab: Tab) -> None:
     for unknown in ("xx", "../index"):
         refused = """async (code) => (await import("/part/language.js")).speak(code).catch((error) => error.reason)"""
         assert tab.page.evaluate(refused, unknown) == "config"
+    assert len(tab.complaints) == 1  # the server has no language xx
+    tab.complaints.clear()
 
 
 def test_the_keyboard_loads_again_without_the_federations_server(browser: Any, home: Path) -> None:

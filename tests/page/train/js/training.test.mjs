@@ -97,3 +97,23 @@ test("every compiled kernel computes what the plain one does", () => {
     assert.ok(far < 1e-5, `${name}: ${far}`);
   }
 });
+
+test("a long sum keeps its digits", () => {
+  const [m, n, k] = [6, 11, 10_000]; // a gradient is a sum over the words of the vocabulary
+  for (const name of ["nn", "tn"]) {
+    const [found, wanted] = [module, null].map((code) => {
+      const memory = engine(code);
+      const [a, b, c] = [m * k, k * n, m * n].map(memory.take);
+      const kernels = memory.open();
+      let state = 7; // positive numbers: what is lost is lost of the sum
+      const next = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+      kernels.put(a, Float32Array.from({ length: m * k }, next));
+      kernels.put(b, Float32Array.from({ length: k * n }, next));
+      kernels.fill(m * n, c, 0);
+      kernels[name](m, n, k, a, name === "nn" ? k : m, b, n, c, n, 1);
+      return [...kernels.get(c, m * n)];
+    });
+    const far = Math.max(...found.map((x, i) => Math.abs(x / wanted[i] - 1)));
+    assert.ok(far < 5e-7, `${name}: ${far}`);
+  }
+});

@@ -104,7 +104,7 @@ async function showDone() {
   byId("before").textContent = said(models?.first);
   byId("after").textContent = said(models?.last);
   byId("journal").replaceChildren(
-    ...lines.toReversed().map((line) => item(`${line.time.slice(0, 19).replace("T", " ")}  ${line.task}${line.round === null ? "" : `, round ${line.round + 1}`}: ${line.ended}`)),
+    ...lines.toReversed().map((line) => item(`${line.time.slice(0, 19).replace("T", " ")}  ${line.task}${line.round === null || line.task !== "train" ? "" : `, round ${line.round + 1}`}: ${line.ended}`)),
   );
 }
 

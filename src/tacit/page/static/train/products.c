@@ -5,29 +5,35 @@
 #include "vectors.h"
 
 #define DEPTH 256 /* of the part of a product that stays in the first cache */
+#define RUN 32 /* products that are added one after another: a sum of 10,000 in one run would lose digits */
 
 /* C[m, n] += A[m, k] B[k, n], a tile of `rows` rows and 8 columns; a step to the next row of A's tile is `up`, to the
    next product `on`, so that A may be read by its columns, too. */
 INLINE void tile(int rows, int k, const float *a, int up, int on, const float *b, int ldb, float *c, int ldc) {
-  v4 s[4][2];
-  for (int i = 0; i < rows; i++) s[i][0] = load(c + i * ldc), s[i][1] = load(c + i * ldc + 4);
-  for (int p = 0; p < k; p++) {
-    v4 b0 = load(b), b1 = load(b + 4);
-    for (int i = 0; i < rows; i++) {
-      v4 x = all(a[i * up]);
-      s[i][0] += x * b0, s[i][1] += x * b1;
+  for (int from = 0; from < k; from += RUN) {
+    v4 s[4][2];
+    for (int i = 0; i < rows; i++) s[i][0] = s[i][1] = all(0);
+    for (int p = least(RUN, k - from); p; p--) {
+      v4 b0 = load(b), b1 = load(b + 4);
+      for (int i = 0; i < rows; i++) {
+        v4 x = all(a[i * up]);
+        s[i][0] += x * b0, s[i][1] += x * b1;
+      }
+      b += ldb, a += on;
     }
-    b += ldb, a += on;
+    for (int i = 0; i < rows; i++) {
+      float *to = c + i * ldc;
+      store(to, load(to) + s[i][0]), store(to + 4, load(to + 4) + s[i][1]);
+    }
   }
-  for (int i = 0; i < rows; i++) store(c + i * ldc, s[i][0]), store(c + i * ldc + 4, s[i][1]);
 }
 
 /* The same for the last columns, fewer than 8: one row. */
 INLINE void edge(int columns, int k, const float *a, int on, const float *b, int ldb, float *c) {
   for (int j = 0; j < columns; j++) {
-    float s = c[j];
+    double s = c[j];
     for (int p = 0; p < k; p++) s += a[p * on] * b[p * ldb + j];
-    c[j] = s;
+    c[j] = (float)s;
   }
 }
 
