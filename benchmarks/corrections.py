@@ -39,7 +39,7 @@ from tacit.text.tokens import detokenize
 from tacit.text.typists import TypistsConfig
 
 UNKNOWN, MISSPELT, KNOWN, GLIDED = 150, 200, 200, 60  # unknown: of each list
-SPLIT, PAIRS = 500, 3000  # typed in Python; the page is given the first of each
+SPLIT, PAIRS = 400, 2000  # typed in Python; the page is given the first of each
 OF_THEM = 0.1  # this share
 BEFORE, SEED = 22, 23  # of the lists that were measured before the fit, and of these
 CLEAN = 0.1  # scatter of misspellings
@@ -194,17 +194,21 @@ def parted() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
     """Draws words with a space inside and pairs of words, of typists that no model saw, each with its context."""
     draw = np.random.default_rng(SEED)
     people = typed.read(TextConfig(), TypistsConfig(users=60, seed=99), 0).messages
-    messages = [message for person in people for message in person if len(message) > 1]
+    places = [
+        (message[:at], *map(str.lower, message[at : at + 2]))
+        for person in people
+        for message in person
+        for at in range(len(message) - 1)
+    ]
     split, pairs = list[tuple[str, str, str]](), list[tuple[str, str, str]]()
-    for i in draw.permutation(len(messages)).tolist():
-        at = int(draw.integers(len(messages[i]) - 1))
-        before, first, second = messages[i][:at], *map(str.lower, messages[i][at : at + 2])
+    for i in draw.permutation(len(places)).tolist():
+        before, first, second = places[i]
         if not all(word.isalpha() and word == spell(word) for word in (first, second)):
             continue
         context = f"{detokenize(before)} " if before else ""
         if len(pairs) < PAIRS:
             pairs.append((context, first, second))
-        elif len(split) < SPLIT and len(first) > 2:
+        elif len(split) < SPLIT and len(first) > 1:
             cut = int(draw.integers(1, len(first)))
             split.append((context, first[:cut], first[cut:]))
     return split, pairs

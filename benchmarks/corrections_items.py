@@ -35,7 +35,7 @@ from tacit.text.prepare import TextConfig
 from tacit.text.typists import TypistsConfig
 
 COUNT = {"noisy": 1500, "misspelt": 900, "listed": 700, "unlisted": 700, "known": 400, "joined": 90}
-PARTED = {"split": 1500, "apart": 6000}
+PARTED = {"split": 1000, "apart": 3000}
 SCATTERS = (0.05, 0.15, 0.2)  # key widths, of letter-perfect taps
 MOST = 12  # candidates of an item
 GENEROUS = Taps(

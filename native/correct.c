@@ -31,7 +31,7 @@ struct tacit_keys {
 tacit_taps tacit_default_taps(void) { /* tools/native_taps.py writes the numbers of tacit.keyboard.parameters */
     tacit_taps taps = {
         /* numbers: begin */
-        0.56, 0.68, 0.43, 0.83, 4.13, 2.15, 3.96, 6.66, 4.28, 3.46, 4.44, 8.35, 8.88, 8.38, 10.71, 6.36, 6.36, 18.0,
+        0.56, 0.68, 0.43, 0.83, 4.13, 2.15, 3.96, 6.66, 4.28, 3.46, 4.44, 8.35, 8.88, 8.38, 10.71, 6.36, 6.99, 18.0,
         9.7, 0.48, 8.29, 0.31, 6.19, 0.88,
         /* numbers: end */
     };

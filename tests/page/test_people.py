@@ -32,7 +32,7 @@ def everybody(tmp_path):
 
 def test_a_number_becomes_the_words_that_the_person_is_fonder_of(tmp_path, everybody):
     own = model(tmp_path / "own.tacit", "trains tuesdays\ntrains trains\ni like trains\ntea")
-    wanted = "Person 2 of 3, who often writes trains"
+    wanted = "Person 2 of 3, who often writes “trains”"
     assert people.title("typist-000401", 2, 3, own, everybody) == wanted
 
 

@@ -93,7 +93,7 @@ def test_a_space_inside_a_word_is_taken_out_and_comes_back(page, small):
     assert text(page) == f"{stood}e "  # they are not joined again
     page.get_by_role("button", name="Clear the message").click()
     tap(page, "pe ople")
-    page.get_by_role("group", name="Suggestions").get_by_role("button", name="People").click()
+    page.get_by_role("group", name="Suggestions").get_by_role("button", name="People", exact=True).click()
     assert text(page) == "People "
     page.keyboard.press("Control+z")
     assert text(page).split()[1] == "ople"

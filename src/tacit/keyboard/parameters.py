@@ -27,7 +27,7 @@ class Taps(NamedTuple):
     vowel: float = 8.38  # a vowel written for another one, after the first letter
     wrong: float = 10.71  # another letter written for a letter, after the first letter
     space: float = 6.36  # a space without a tap, between two words
-    gap: float = 6.36  # a tap on the space bar inside a word
+    gap: float = 6.99  # a tap on the space bar inside a word
     beam: float = 18.0  # words that cost more than this above the lower bound are not considered
     unknown: float = 9.7  # a word that nobody knows: this,
     letter: float = 0.48  # plus this times −ln p of its letters

@@ -346,7 +346,7 @@ def _recipes(path: Path, stored: reader.Compact, data: Path | None, figures: dic
     tuned_people = sorted((path / "personal" / "models").glob("*.safetensors"))[:PEOPLE]
     for place, file in enumerate(tuned_people, 1):
         name = unquote(file.stem)
-        about = f"the network tuned on the text of {name}, on the same n-grams"
+        about = "the network tuned on this person's text, distilled into the same n-grams"
         tuned = partial(building.personal, path, name, stored)
         named = partial(people.title, name, place, len(tuned_people), everybody=stored)
         recipes.append(

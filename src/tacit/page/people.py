@@ -33,7 +33,8 @@ def title(name: str, place: int, count: int, file: Path, everybody: reader.Compa
     if not any(c.isdigit() for c in name):
         return f"Personal: {name}"
     words = fond(CompactSource(reader.open(file)), CompactSource(everybody))
-    return f"Person {place} of {count}" + (f", who often writes {', '.join(words)}" if words else "")
+    quoted = ", ".join(f"“{word}”" for word in words)
+    return f"Person {place} of {count}" + (f", who often writes {quoted}" if words else "")
 
 
 def fond(person: WordSource, everybody: WordSource) -> list[str]:

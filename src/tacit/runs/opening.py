@@ -90,7 +90,7 @@ def opening(
     return (
         f"<section class=opening><p>Of 100 words that {who} typed, the keyboard offers {first + other} before their "
         f"first letter: {first} as its first suggestion.{keys}</p>{squares(counts)}"
-        f"<p><b>What left the phones.</b> {left} Privacy: {html_text(privacy)}.{warning}</p>"
+        f"<p><b>What left the phones.</b> {left} Privacy: {html_text(privacy.removeprefix('ε: '))}.{warning}</p>"
         f"<p><b>Try it.</b> <code>tacit serve {html_text(shlex.quote(folder))}</code>, "
         "in the folder that this run's folder is in, opens a page to type on.</p></section>"
     )

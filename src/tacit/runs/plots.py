@@ -193,7 +193,7 @@ def _scale(axes: Any, ylabel: str, log: bool = False, percent: bool = False, xla
         axes.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
         axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     if percent:
-        axes.yaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
+        axes.yaxis.set_major_formatter(ticker.PercentFormatter(1.0))
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
 

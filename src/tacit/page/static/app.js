@@ -110,12 +110,12 @@ function finish(character) {
   const { context, typed } = placeOf(before());
   const joins = meant?.joins && part;
   if (typed && ENDS.test(character)) {
-    const stands = joins ? `${joins.put} ${typed}` : typed;
-    const edit = endWord(stands, character, endsInAddress(before() + character) ? null : correction);
+    const whole = joins ? `${joins.put} ${typed}` : typed;
+    const edit = endWord(whole, character, endsInAddress(before() + character) ? null : correction);
     if (!apply(edit.change)) return false;
     last = edit.last;
     if (last?.kind === "corrected") {
-      corrections.note(stands, last.put.slice(0, -character.length), character);
+      corrections.note(whole, last.put.slice(0, -character.length), character);
       byId("said").textContent = `${last.typed} became ${correction}; backspace brings it back`;
     }
   } else {
@@ -124,9 +124,9 @@ function finish(character) {
   }
   spaced = character === " " && typed !== "";
   tapped = { word: typed, taps };
-  const put = last?.kind === "corrected" ? last.put.slice(0, -1) : typed;
-  const single = spaced && meant && !joins && !put.includes(" ");
-  part = single ? { typed, put, taps, context, score: meant.score, isWord: meant.isWord } : null;
+  const stands = last?.kind === "corrected" ? last.put.slice(0, -1) : typed;
+  const single = spaced && meant && !joins && !stands.includes(" ");
+  part = single ? { typed, put: stands, taps, context, score: meant.score, isWord: meant.isWord } : null;
   taps = [];
   if (/\s/.test(character)) corrections.forget();
   return true;

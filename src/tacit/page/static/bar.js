@@ -2,8 +2,11 @@
 //
 // Between words: the three likeliest next words. Within a word that will be corrected on space: the typed letters in
 // quotation marks, the correction, and the likeliest completion. Within any other word: completions, and if they do not
-// fill the bar, words that the taps may have meant; of three letters or more that are no word, at least one of these. A word that joins the letters before and after the
-// last space comes third, unless space would write it. Right after a glide: its alternatives.
+// fill the bar, words that the taps may have meant; of three letters or more that are no word, at least one of these. A
+// word that joins the letters before and after the last space comes third, unless space would write it. Right after a
+// glide: its alternatives.
+
+import { lower } from "./locale.js";
 
 /**
  * One suggestion. `chosen`: space would write it, or the glide has written it. `joins`: it replaces the part before the
@@ -24,7 +27,7 @@ export function offers(typed, completions, meant, join = { part: "", word: null 
   if (!typed) return completions.slice(0, 3).map(plain);
   const others = [...new Set([...completions, ...(meant?.words ?? [])])].filter((word) => word !== typed && word !== join.word);
   if (meant && (meant.joins || meant.best !== typed)) {
-    const rest = others.filter((word) => word !== meant.best);
+    const rest = others.filter((word) => (meant.joins ? lower(word) !== lower(meant.best) : word !== meant.best));
     return [
       { word: typed, label: `“${meant.joins ? `${join.part} ` : ""}${typed}”`, chosen: false },
       { word: meant.best, label: meant.best, chosen: true, ...(meant.joins ? { joins: true } : {}) },
