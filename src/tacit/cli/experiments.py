@@ -49,7 +49,7 @@ def reproduce(
     ] = False,
     data: DataOption = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Number of seeds (default: the entry's own).", min=1)
+        int | None, typer.Option(help="Number of seeds (default: the entry's own).", min=1, max=10_000)
     ] = None,
     only: Annotated[str, typer.Option(help="Only rows whose label contains this.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Measure again rows that have results.")] = False,
@@ -58,7 +58,7 @@ def reproduce(
     ] = math.inf,
     processes: Annotated[
         int,
-        typer.Option(help="--all: how many processes share the rows.", min=1),
+        typer.Option(help="--all: how many processes share the rows.", min=1, max=256),
     ] = 1,
     out: Annotated[
         Path | None, path_option("--out", "Directory of results (default: results; with --quick none).")
