@@ -177,6 +177,8 @@ def test_the_processes_run_nothing_of_the_current_directory(tmp_path, monkeypatc
         (["--all", "spma"], ["no experiment 'spma'", "spam"]),
         (["spam", "--processes", "2"], ["--processes is for --all"]),
         (["--all", "--seeds", "3", "--quick"], ["--quick, --seeds"]),
+        (["--all", "--processes", "99999999999"], ["--processes", "256"]),
+        (["quadratic", "--quick", "--seeds", "99999999999"], ["--seeds", "10000"]),
         ([], ["--all", "tacit reproduce list"]),
     ],
 )

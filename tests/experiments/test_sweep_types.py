@@ -31,6 +31,7 @@ def test_the_plain_file_is_read(tmp_path):
         ('[settings]\npreset = "fedadam"', "settings = 3"),
         ('[settings]\npreset = "fedadam"', 'title = 3\n[settings]\npreset = "fedadam"'),
         ('[settings]\npreset = "fedadam"', 'seeds = "many"\n[settings]\npreset = "fedadam"'),
+        ('[settings]\npreset = "fedadam"', 'seeds = 99999999999\n[settings]\npreset = "fedadam"'),
         ('[settings]\npreset = "fedadam"', "quick = [1]"),
         ('[settings]\npreset = "fedadam"', "choices = {a = 3}"),
         ('[settings]\npreset = "fedadam"', "published = {perplexity = 3}"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from tacit.base.errors import TacitError
 from tacit.network import flower, orders
+from tacit.network.office import Terms
 
 
 def test_a_run_that_ends_before_it_begins_is_said_and_a_slow_one_is_waited_for(
@@ -35,3 +37,17 @@ def test_flower_says_whether_a_run_has_ended(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(flower, "command", command)
     assert [flower.has_ended(Path(), 7) for _ in range(3)] == [False, False, True]
     assert asked[0] == ("list", "here", "--run-id", "7")
+
+
+@pytest.mark.parametrize(
+    ("terms", "named"),
+    [
+        (Terms(deadline=math.nan), "--deadline nan"),
+        (Terms(deadline=math.inf), "--deadline inf"),
+        (Terms(over=math.nan), "--over nan"),
+    ],
+)
+def test_a_round_waits_for_no_endless_time(tmp_path: Path, terms: Terms, named: str) -> None:
+    with pytest.raises(TacitError, match=named):
+        orders.give(tmp_path, "evaluate", {}, tmp_path / "out", terms)
+    assert not any(tmp_path.iterdir())

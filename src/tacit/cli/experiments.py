@@ -46,7 +46,8 @@ def reproduce(
     ] = False,
     data: DataOption = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Number of seeds (default: the entry's own).", metavar="N", min=1)
+        int | None,
+        typer.Option(help="Number of seeds (default: the entry's own).", metavar="N", min=1, max=10_000),
     ] = None,
     only: Annotated[str, typer.Option(help="Measure only rows whose label contains this.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Also measure rows that have results.")] = False,
@@ -55,7 +56,9 @@ def reproduce(
     ] = math.inf,
     processes: Annotated[
         int,
-        typer.Option(help="With --all: number of processes that share the rows.", metavar="N", min=1),
+        typer.Option(
+            help="With --all: number of processes that share the rows.", metavar="N", min=1, max=256
+        ),
     ] = 1,
     out: Annotated[
         Path | None, path_option("--out", "Directory of results (default: results; with --quick none).")

@@ -42,6 +42,7 @@ from tacit.text import sources
 
 Settings = Mapping[str, Any]
 
+MOST_SEEDS = 10_000
 _KEYS = {
     "title", "paper", "where", "about", "kind", "data", "takes", "seeds", "scale", "note", "plot", "settings", "rows",
     "grid", "choices", "published", "metrics", "claims", "quick",
@@ -351,9 +352,9 @@ def _check(entry: Entry, tables: Mapping[str, Any]) -> None:
     labels = [row.label for row in entry.rows]
     if len(set(labels)) != len(labels) or not labels:
         raise TacitError(f"experiment '{entry.name}': needs at least one row, and row labels must be unique")
-    if not isinstance(entry.seeds, int) or entry.seeds < 1:
+    if not isinstance(entry.seeds, int) or not 1 <= entry.seeds <= MOST_SEEDS:
         raise TacitError(
-            f"experiment '{entry.name}': seeds = {entry.seeds!r} must be a whole number, at least 1"
+            f"experiment '{entry.name}': seeds = {shown(entry.seeds)} must be a whole number from 1 to {MOST_SEEDS:,}"
         )
     known = {m.name for m in entry.metrics}
     for claim in entry.claims:

@@ -30,6 +30,8 @@ from tacit.text.vocabulary import Vocabulary
 
 _ASKS = 30.0  # seconds between questions whether a run that has not begun has ended
 _LOOK = 0.5
+_LONGEST = 30 * 86400.0  # seconds that a round may wait for its clients
+_MOST_ASKED = 10.0  # clients for each that is needed
 
 
 def run(
@@ -68,6 +70,10 @@ def give(
     """Lets the server do some work and waits for the end; returns its answer. The result is written to `out`."""
     from tacit.network.app import write_bundle
 
+    if not 1 <= terms.deadline <= _LONGEST:  # also refuses NaN
+        raise TacitError(f"--deadline {terms.deadline:g}: give a number of seconds from 1 to {_LONGEST:,.0f}")
+    if not 1 <= terms.over <= _MOST_ASKED:
+        raise TacitError(f"--over {terms.over:g}: give a number from 1 to {_MOST_ASKED:g}")
     order = place.resolve() / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     order.mkdir()
     common = {"work": work, "federation": str(place.resolve()), "out": str(out.resolve())}
