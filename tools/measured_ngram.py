@@ -134,8 +134,14 @@ def topologies(entries: Sequence[Entry], sentences: int = 20_000) -> str:
 def sentences(entries: Sequence[Entry]) -> str:
     """Returns the table of A_r by number of sampled sentences."""
     made = sorted((e for e in _demo(entries) if e["topology"] == "r"), key=lambda e: e["sentences"])
+    newest = max(e["date"] for e in made)
+
+    def drawn(e: Entry) -> str:
+        earlier = "" if e["date"] == newest else f" ({e['date']}, of the demo's network of that day)"
+        return f"{e['sentences']:,}{earlier}"
+
     rows = [["sampled sentences", "top-1 of A_r", "top-3", "perplexity"]]
-    return table([*rows, *([f"{e['sentences']:,}", *_figures(e["models"]["n-gram"])] for e in made)])
+    return table([*rows, *([drawn(e), *_figures(e["models"]["n-gram"])] for e in made)])
 
 
 def real_text(entries: Sequence[Entry]) -> str:
