@@ -30,8 +30,8 @@ def evaluate(
     """Returns the figures of a run's best model on its held-out part, or of any model on a corpus or a run's part.
 
     The held-out part is the held-out people, or the corpus's own test split; `seen` adds later text of people in
-    training, except of a private run. `held_out` is the run whose part is taken. With `federated` each person scores a run's model, and only
-    sums over people are known.
+    training, except of a private run. `held_out` is the run whose part is taken. With `federated` each person scores a
+    run's model, and only sums over people are known.
     """
     if federated and (held_out is not None or kind_of(path) != "run"):
         raise TacitError("--federated is for a run directory; leave it out, or give a run")
