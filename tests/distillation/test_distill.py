@@ -232,6 +232,7 @@ def test_a_model_of_a_private_run_says_what_else_was_taken_from_clients(
     )
     assert runs.load(run).prepare().seen is not None and "seen" in evaluate.evaluate(run)
     assert "seen" not in evaluate.evaluate(private)
+    assert "seen" not in evaluate.evaluate(run, held_out=private)
     # nor does `tacit serve` make a model of the pooled text
     assert not building.collected(
         private, reader.open(distilled("--topology", "i", of=private) / "model.tacit"), None, tmp_path / "c"

@@ -30,8 +30,8 @@ def evaluate(
     """Returns the figures of a run's best model on its held-out part, or of any model on a corpus or a run's part.
 
     The held-out part is the held-out people, or the corpus's own test split. `seen` adds later text of people in
-    training. `held_out` is a run whose held-out part is used. With `federated` each person scores a run's model, and
-    only sums over people are used.
+    training, except of a private run. `held_out` is a run whose held-out part is used. With `federated` each person
+    scores a run's model, and only sums over people are used.
     """
     if federated and (held_out is not None or kind_of(path) != "run"):
         raise TacitError("--federated is for a run directory; leave it out, or give a run")
@@ -56,7 +56,7 @@ def _evaluate_held_out(path: Path, held_out: Path, data: Path | None, progress: 
         "text": f"{config.text.corpus}, held out",
         **summary(model.score(ready.test), ready.test, spelling),
     }
-    if ready.seen is not None:
+    if ready.seen is not None and not config.privacy.private:
         figures["seen"] = summary(model.score(ready.seen), ready.seen, spelling)
     return figures
 
