@@ -75,7 +75,7 @@ static void ask(tacit_model *model, const uint8_t *data, size_t size) {
         context[0] = fixed[a & 7], context[1] = word, context[2] = a % sizeof other ? other : "", context[3] = fixed[b & 7];
         tacit_suggestion best[K];
         tacit_candidate near[K];
-        tacit_correction result;
+        tacit_correction first, result;
         size_t found;
         char typed[8] = "";
         if (round & 1) memcpy(typed, word, 1 + (a & 3)), typed[1 + (a & 3)] = 0;
@@ -93,8 +93,9 @@ static void ask(tacit_model *model, const uint8_t *data, size_t size) {
         }
         double taps[] = {a / 20.0, b / 40.0, b / 25.0, a / 50.0, 3, 2};
         if (keys) {
-            if (tacit_correct(session, keys, context, 2, word, NULL, 0, K, near, &result, &error)) fault(error.message);
+            if (tacit_correct(session, keys, context, 2, word, NULL, 0, K, near, &first, &error)) fault(error.message);
             if (tacit_correct(session, keys, context, b & 3, typed, taps, 3, 1, near, &result, &error)) fault(error.message);
+            if (result.found && tacit_joins(keys, &first, &result, near) && isnan(near[0].score)) fault("no score");
         }
         uint32_t ids[] = {0, a, 2, facts.vocabulary};
         double log_p[4];
