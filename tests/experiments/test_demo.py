@@ -67,8 +67,8 @@ def test_the_demo_leaves_a_report_of_five_models(
     assert "\n6 people fine-tune the model on their own text. " in said
     gate, before = tuned["gate"], tuned["best"]["baseline"]
     assert gate["baseline"] == pytest.approx(before, abs=1e-4)  # the same people and words
-    assert f"mean accuracy goes to {before + gate['delta_mean']:.1%} and {gate['worse_share']:.1%}" in said
-    assert f"give {before + gate['delta_mean_without']:.1%} and {gate['worse_share_without']:.1%}" in said
+    assert f"mean accuracy is {before + gate['delta_mean']:.1%} and {gate['worse_share']:.1%}" in said
+    assert f"give {before + gate['delta_mean_without']:.1%}, and {gate['worse_share_without']:.1%}" in said
     away = [link for link in Parsed(page).loads if not link.startswith("#")]
     assert away == ["personal/report.html"] and (out / away[0]).is_file()
     # again: what is there is not made anew, and the page is the same
