@@ -68,7 +68,7 @@ def people(path: Path, texts: dict[str, list[str]]) -> Path:
         (["serve", "nowhere.tacit"], ["nowhere.tacit: there is no such file", "tacit export RUN"]),
         (["predict", "nowhere", "hi", "--k", "0"], ["--k", "0"]),
         (["compare", "nowhere"], ["nowhere", "tacit train"]),
-        (["compare"], ["Missing argument 'DIR"]),
+        (["compare"], ["Missing argument 'RUN"]),
         (["bench", "--workload", "smal"], ["'smal'", "'small'"]),
         (["bench", "--precision", "float8"], ["--precision float8", "bfloat16"]),
         (["bench", "--executor", "warp"], ["--executor warp", "vmap"]),

@@ -173,7 +173,7 @@ def test_sums_too_large_for_float32_are_refused() -> None:
         with pytest.raises(TacitError, match="word 3 was counted 120 times in round 1"):
             count(0)
         patch.setattr(unigrams, "_EXACT", 40)
-        with pytest.raises(TacitError, match="one client holds 40 words"):
+        with pytest.raises(TacitError, match="one client has 40 words"):
             counting(text, V, [1.0], SamplingConfig(clients=3), seed=0)(0)
 
 
