@@ -126,6 +126,7 @@ def test_a_word_of_the_dictionary_is_a_word_here_too():
 def test_what_must_not_be_joined():
     found = talk(block=["want"]).correct("we", taps_of("nt"), k=99, part=Part(taps_of("wa"), "wa"))
     assert "want" not in {c.word for c in found.words if c.joins}
+    assert joined(talk(), "we", "", "want") is None and joined(talk(), "we", "want", "") is None
     assert joined(talk(), "we", "wà", "nt") is None  # a letter of a long press is meant
     assert joined(talk(), "we", "wantto", "go") is None  # two words already
     assert joined(talk(), "we", "w" * 47, "nt") is None  # too long to decode

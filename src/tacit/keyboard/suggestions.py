@@ -156,7 +156,7 @@ class Suggester:
             two = self._pair(pair, found.start, found.shown)
             pairs.setdefault(two.word, two)
         every += pairs.values()
-        if first is not None and not (first.meant or found.meant or " " in first.best):
+        if first is not None and self._may_join(first, found):
             points = np.concatenate([first.points, found.points])
             one = decode.joined(
                 self.lexicon, points, self._chances(tokens), self.parameters, first.decoded, found.decoded
@@ -168,6 +168,13 @@ class Suggester:
                 best, joins = (shown, True) if one.wins else (best, False)
         every.sort(key=lambda candidate: -round(candidate.score, 9))
         return Correction(best, found.literal, found.decoded.known, every[:k], joins)
+
+    @staticmethod
+    def _may_join(first: _Read, second: _Read) -> bool:
+        """Whether two parts may be one word: both were typed, no letter is meant, and the first is no pair of words."""
+        return len(first.points) > 0 < len(second.points) and not (
+            first.meant or second.meant or " " in first.best
+        )
 
     def _read(self, tokens: Sequence[str], taps: ArrayLike, typed: str | None) -> _Read:
         """Decodes the taps of one word after these tokens."""
