@@ -29,6 +29,9 @@ from tacit.runs.data import prepare
 ROUNDS, SHORT = 4, 2
 RULES = {"mean": "fedavg", "attentive": "fedatt"}
 SETTINGS = [*TINY, "sampling.clients=5"]
+# moments that travel are a second sum over the devices of all processes
+ADAM = ["client.optimiser=adam", "client.carry=m,v", "client.lr=0.01", "client.eps=1e-3"]
+MORE: dict[str, list[str]] = {"mean": [], "attentive": ADAM, "short": []}
 
 # A process that joins a job and makes one run after another; its arguments: number, corpus, directory.
 SEVERAL = f"""
@@ -41,7 +44,7 @@ from tacit.runs.config import resolve
 address, number, corpus, out = sys.argv[1:]
 hosts.join(address, 2, int(number), wait=60)
 for name, preset, rounds in {[*[(k, v, ROUNDS) for k, v in RULES.items()], ("short", "fedavg", SHORT)]}:
-    settings = [*{SETTINGS}, f"text.corpus={{corpus}}", f"training.rounds={{rounds}}"]
+    settings = [*{SETTINGS}, *{MORE}[name], f"text.corpus={{corpus}}", f"training.rounds={{rounds}}"]
     runs.train(resolve(preset, settings), Path(out) / number / name)
 hosts.leave()
 """
@@ -121,7 +124,7 @@ def alone(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train_alone(corpus: Path, rule: str, out: Path) -> None:
-    settings = [*SETTINGS, f"text.corpus={corpus}", f"training.rounds={ROUNDS}"]
+    settings = [*SETTINGS, *MORE[rule], f"text.corpus={corpus}", f"training.rounds={ROUNDS}"]
     runs.train(resolve(RULES[rule], settings), out)
 
 
