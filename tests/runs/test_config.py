@@ -221,7 +221,11 @@ WRONG = [
         "'spectral'",
     ),
     (["aggregation.rule=attentive", "aggregation.uniform=true"], "aggregation.uniform", "'mean' or"),
-    (["aggregation.own.bound=3"], "'aggregation.own' is a table", "an older Tacit wrote it, train the run again"),
+    (
+        ["aggregation.own.bound=3"],
+        "'aggregation.own' is a table",
+        "an older Tacit wrote it, train the run again",
+    ),
     (["aggregation.uniform=true", "sampling.scheme=original"], "aggregation.uniform = true", "'original'"),
     (
         ["server.beta1=0.5"],

@@ -1,8 +1,7 @@
-"""Trains privately as kind `text` does, and compares recall with the same training without privacy.
+"""Private training: trains as kind `text` does, and computes ε from the ledger of the run.
 
-The vocabulary comes from typists of another seed: a word list from the clients' own text would make ε null. `share` is
-top-1 recall over that of the row's configuration without `[privacy]`, which is trained once for each rule and seed.
-`epsilon` comes from the ledger of the run; where dp-accounting is not installed it is missing.
+The vocabulary comes from typists of another seed: a word list from the clients' own text would make ε null. Where
+dp-accounting is not installed, `epsilon` is missing.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 from tacit.base.files import write_atomic
-from tacit.experiments import reference_runs
 from tacit.experiments.entry import Settings
 from tacit.experiments.kinds import text
 from tacit.experiments.kinds.keyboards import typists_file
@@ -29,22 +27,17 @@ _PUBLIC_SEED = 1_000_003
 
 
 def measure(settings: Settings, seed: int, place: Place) -> Measured:
-    """Takes the settings of kind `text`; a row without a mechanism is its own baseline."""
+    """Takes the settings of kind `text`; a run that diverges has recall 0."""
     files = place.folder.parent
     given = {
         **settings,
         "text.corpus": str(typists_file(settings, files)),
         "text.words": str(words_file(files)),
     }
-    plain = {k: v for k, v in given.items() if not k.startswith("privacy.")}
     measured = text.measure(given, seed, place)
-    top1 = measured.values["top1"] or 0.0
-    if plain == given:
-        reference_runs.keep(plain, seed, place, top1)
-    reference = reference_runs.recall(plain, seed, place)
-    values = {**measured.values, "top1": top1, "share": top1 / reference if reference else None}
+    values = {**measured.values, "top1": measured.values["top1"] or 0.0}
     run = place.folder / "run"
-    if plain != given and (run / ledger.NAME).is_file() and accounting.available():
+    if (run / ledger.NAME).is_file() and accounting.available():
         values["epsilon"] = spending.spending(run)["epsilon"]
     return measured._replace(values=values)
 
