@@ -56,6 +56,11 @@ def test_show_says_why_there_is_none(tacit: Commands, run: Path, tmp_path: Path)
     assert tacit.json("privacy", "show", run)["epsilon_reason"] == "no privacy mechanism was used"
     (run / "summary.json").write_text(json.dumps({"epsilon_reason": "β-noise"}))
     assert tacit.json("privacy", "show", run)["epsilon_reason"] == "β-noise"
+    (run / "config.toml").write_text('[privacy]\nmechanism = "gaussian"\n')
+    (run / "summary.json").write_text(json.dumps({"epsilon_reason": ""}))
+    assert tacit.json("privacy", "show", run)["epsilon_reason"] == f"its {NAME} is missing or empty"
+    (run / "summary.json").unlink()
+    assert tacit.json("privacy", "show", run)["epsilon_reason"] == "nothing has been released yet"
 
 
 def test_plot(tacit: Commands, tmp_path: Path) -> None:

@@ -102,10 +102,8 @@ def _span(values: list[float]) -> list[float] | None:
 
 def own_delta(path: Path) -> float:
     """Returns the δ that a directory was made with."""
-    value: Any = None
-    try:
-        value = tomllib.loads(read_regular(path / "config.toml").decode()).get("privacy", {}).get("delta")
-    except (OSError, ValueError, AttributeError, RecursionError):
+    value: Any = _settings(path).get("delta")
+    if value is None:
         try:
             value = read_object(path / "summary.json").get("delta")
         except (OSError, ValueError):
@@ -113,13 +111,27 @@ def own_delta(path: Path) -> float:
     return float(value) if type(value) in (int, float) and 0 < value < 1 else DELTA
 
 
+def _settings(path: Path) -> dict[str, Any]:
+    """Returns the table [privacy] of a run's config.toml; empty where there is none that can be read."""
+    try:
+        table = tomllib.loads(read_regular(path / "config.toml").decode()).get("privacy", {})
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
 def _plain_reason(path: Path) -> str:
-    """Returns why a directory without a ledger has no ε, as its summary says."""
+    """Returns why a directory without a ledger has no ε: what its summary says, or what its settings tell."""
     try:
         reason = read_object(path / "summary.json").get("epsilon_reason")
     except (OSError, ValueError):
         reason = None
-    return reason if isinstance(reason, str) and reason else "no privacy mechanism was used"
+    if isinstance(reason, str) and reason:
+        return reason
+    if _settings(path).get("mechanism", "none") == "none":
+        return "no privacy mechanism was used"
+    has_released = (path / "summary.json").exists() or any((path / "checkpoints").glob("*"))
+    return f"its {ledger.NAME} is missing or empty" if has_released else "nothing has been released yet"
 
 
 def section(path: Path, progress: Progress = no_progress) -> list[str]:
