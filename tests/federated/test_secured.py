@@ -61,7 +61,7 @@ def test_fewer_clients_than_the_least_open_nothing() -> None:
     kept = mechanism.run(algorithm("mean", True, least=6), updates, five, 6, 1, seed=0)
     assert np.abs(kept.changes).max() == 0
     with pytest.raises(
-        TacitError, match=r"least = 7, and a round has at most 6 of 6 clients: no sum would ever be opened"
+        TacitError, match=r"least = 7, but a round has at most 6 of 6 clients, so no sum would ever be opened"
     ):
         mechanism.run(algorithm("mean", True, least=7), updates, five, 6, 1, seed=0)
 

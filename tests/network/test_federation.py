@@ -230,5 +230,5 @@ def test_a_removed_client_is_locked_out(served: Served, run: Path) -> None:
     assert served.clients["ben"].wait(LONG) == 2
     served.left["ben"] = 2
     line = served.said(served.clients["ben"]).splitlines()[-1]
-    assert line.startswith("tacit: ") and "is the invitation still valid" in line
+    assert line.startswith("tacit: ") and "the invitation is still valid" in line
     assert "ben" not in json.loads(served.call("status", served.home, "--json").stdout)["clients"]

@@ -155,7 +155,7 @@ def test_erase_asks_first_and_one_word_can_be_forgotten(page):
     assert f"all {count} words" in page.locator("#sure").text_content()
     page.keyboard.press("Enter")  # the safe answer has the focus
     assert int(learnt(page)) == count and page.locator("#sure").is_hidden()
-    page.get_by_text("Look at them").click()
+    page.locator("#inside summary").click()
     page.get_by_role("button", name="Forget secret").click()
     assert int(learnt(page)) == count - 1
     until(page, lambda: "secret" not in (page.evaluate("localStorage.getItem('tacit.words')") or "secret"))

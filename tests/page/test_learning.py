@@ -17,7 +17,7 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     page.keyboard.press("Enter")
     page.keyboard.type("gr")
     assert "Grzmblf" in bar(page)  # a word that no model knows
-    page.get_by_text("Look at them").click()
+    page.locator("#inside summary").click()
     page.locator("#contents p").first.wait_for()
     assert "grzmblf8" in page.locator("#contents").text_content()
     assert "1234" not in page.locator("#contents").text_content()  # numbers are not kept
@@ -49,7 +49,7 @@ def test_a_list_that_is_cut_says_so(visit, address):
     page.evaluate("stored => localStorage.setItem('tacit.words', stored)", stored)
     page.reload()
     page.wait_for_selector("html[data-ready]")
-    page.get_by_text("Look at them").click()
+    page.locator("#inside summary").click()
     page.locator("#contents p").first.wait_for()
     shown = page.locator("#contents p").all_text_contents()
     assert len(shown) == 202 and shown[200:] == ["… and 56 more words; Export has all", "aazx abzx1"]
@@ -205,7 +205,7 @@ def test_no_part_of_an_address_is_learnt_or_corrected(page):
     assert text(page) == "See http://x.org/teh www.teh.org jane@teh.org @jane mine "
     page.keyboard.press("Enter")
     page.keyboard.type("http://x.org/teh ")  # with a capital, by itself
-    page.get_by_text("Look at them").click()
+    page.locator("#inside summary").click()
     page.locator("#contents p").first.wait_for()
     words = page.locator("#contents p").all_text_contents()
     assert words == ["mine1", "see1", "start · see1"]
@@ -218,7 +218,7 @@ def test_what_was_pasted_is_never_learnt(page):
         page.keyboard.press("ArrowLeft")
     page.keyboard.press("End")
     page.keyboard.type("mine ")
-    page.get_by_text("Look at them").click()
+    page.locator("#inside summary").click()
     assert page.locator("#contents p").first.text_content() == "mine1"
     assert not any(w in page.locator("#contents").text_content() for w in ("hunter", "alpha", "beta"))
     page.get_by_role("button", name="Clear the message").click()
