@@ -22,7 +22,7 @@ def test_the_cache_learns_stays_is_shown_exported_and_erased(visit, address, tmp
     assert "grzmblf8" in page.locator("#contents").text_content()
     assert "1234" not in page.locator("#contents").text_content()  # numbers are not kept
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
+        page.locator("#export").click()
     download.value.save_as(tmp_path / "words.json")
     exported = json.loads((tmp_path / "words.json").read_text())
     assert exported["format"] == "tacit personal cache 1" and len(exported["entries"]) == 8
