@@ -79,7 +79,7 @@ def serve(
         running.callback(flower.stop, superlink)
         flower.wait_for_port(superlink, inner, place / "logs" / "superlink.log")
         flower.connect(place, inner)
-        update_keys(place)  # whoever is invited by now can connect as soon as the gate is open
+        update_keys(place)  # clients invited so far can connect as soon as the gate opens
         inner_url, authority = f"https://127.0.0.1:{inner}", str(place / "ca.crt")
         clients = gate(inner_url, authority, doors=Doors(files))
         visitors = gate(inner_url, authority, doors=Doors(files, shown, partial(browsers.join, place)))
