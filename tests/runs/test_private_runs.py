@@ -114,9 +114,7 @@ def test_a_run_leaves_out_what_clients_report(tmp_path: Path, corpus: Path, word
     longer, others = (tmp_path / name for name in ("longer.jsonl", "others.jsonl"))
     longer.write_text("".join(json.dumps(row) + "\n" for row in rows))
     others.write_text("".join(json.dumps({**row, "user": row["user"] + "x"}) + "\n" for row in rows))
-    assert (
-        people_fingerprint(read(longer)) == stored
-    )  # nobody can check a guess of a message by config.toml
+    assert people_fingerprint(read(longer)) == stored  # nobody can check a guess of a message by config.toml
     assert fits(read(longer), stored) and not fits(read(others), stored)
     page = runs.Run(out).report().read_text()
     assert "noise multiplier 1.5, 2 rounds" in page
